@@ -1,0 +1,37 @@
+package io.furlong.core;
+
+import java.util.Optional;
+
+/**
+ * Immutable view of one registration at one epoch of the registry.
+ *
+ * @param slot        the slot it holds; −1 when none
+ * @param inForce     the weights that new groups pin; empty until the first version is in force
+ * @param step        optimizer steps taken (committed)
+ * @param targetStep  the step at which it ends; {@code Integer.MAX_VALUE} when only other rules end it
+ * @param accumulated groups accumulated by the trainer towards the next step
+ * @param reason      why it failed, or ended otherwise than by finishing; empty text when nothing to say
+ */
+public record Adapter(String name, RegistrationId registration, int slot, AdapterState state, Optional<PolicyStamp> inForce,
+                      long step, long targetStep, int accumulated, AdapterConfig config, String reason) {
+    /** The step whose weights are in force on the engines; less than {@link #step} while a publish runs or has failed. */
+    public long stepInForce() {
+        return inForce.map(PolicyStamp::step).orElse(0L);
+    }
+
+    /** True when a request may be sent for it now. */
+    public boolean sampleable() {
+        return state.sampleable() && inForce.isPresent();
+    }
+
+    /** True when new groups may be admitted. */
+    public boolean admits() {
+        return state == AdapterState.ACTIVE && inForce.isPresent() && step < targetStep;
+    }
+
+    /** Most groups that may be open (generating, buffered, collected, accumulated) now, by the rule of bounded staleness. */
+    public long room() {
+        long steps = Math.min(config.maxStaleness() + 1 - (step - stepInForce()), targetStep - step);
+        return Math.max(0, steps) * config.rolloutBatchSize();
+    }
+}
