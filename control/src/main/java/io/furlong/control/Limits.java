@@ -1,0 +1,44 @@
+package io.furlong.control;
+
+import java.time.Duration;
+import java.util.Set;
+import java.util.function.IntSupplier;
+
+/**
+ * How much may live at once.
+ *
+ * @param maxAdapters   slots
+ * @param adapterPlaces adapters that fit on the engines at once; asked at each registration, since engines come and go
+ * @param sparePlaces   places that evaluations and a running publish need beyond those of the adapters
+ * @param publishing    how many places an adapter needs
+ * @param drain         how long a retiring adapter may drain before it is ended at once
+ */
+public record Limits(int maxAdapters, IntSupplier adapterPlaces, int sparePlaces, Publishing publishing, Duration drain) {
+    /** Names that would clash with a route or a metric. */
+    public static final Set<String> RESERVED_NAMES = Set.of("state", "rollout", "train", "eval", "perf");
+
+    /** How versions come to the engines, as far as it takes room there. */
+    public enum Publishing {
+        /** Each version is an adapter of its own: {@code max_staleness + 1} places. */
+        VERSIONED,
+        /** A slot's weights are replaced in place: one place. */
+        SLOT
+    }
+
+    public Limits {
+        if (maxAdapters < 1) {
+            throw new IllegalArgumentException("max_adapters: got " + maxAdapters + ", must be ≥ 1");
+        }
+        if (sparePlaces < 0) {
+            throw new IllegalArgumentException("spare places: got " + sparePlaces + ", must be ≥ 0");
+        }
+    }
+
+    public static Limits of(int maxAdapters, IntSupplier adapterPlaces) {
+        return new Limits(maxAdapters, adapterPlaces, 2, Publishing.VERSIONED, Duration.ofSeconds(60));
+    }
+
+    int placesOf(io.furlong.core.AdapterConfig config) {
+        return publishing == Publishing.VERSIONED ? config.adapterPlaces() : 1;
+    }
+}

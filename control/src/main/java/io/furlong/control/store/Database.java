@@ -1,0 +1,21 @@
+package io.furlong.control.store;
+
+import javax.sql.DataSource;
+import org.jdbi.v3.core.HandleCallback;
+
+/** Connections to one database: one for writing, one for reading beside it. */
+sealed interface Database extends AutoCloseable permits SqliteDatabase, PostgresDatabase {
+    /** For the schema's migrations, before anything else. */
+    DataSource migrations();
+
+    /** One transaction, durable when this returns; rolled back when the callback throws. */
+    <T> T write(HandleCallback<T, RuntimeException> work);
+
+    <T> T read(HandleCallback<T, RuntimeException> work);
+
+    /** Where the data is, for messages. */
+    String name();
+
+    @Override
+    void close();
+}
