@@ -33,8 +33,16 @@ public final class LoraWeights implements AutoCloseable {
     private final int maxRank;
     private final boolean trainable;
 
-    /** A and B of one projection: shapes {@code [rank, in]} and {@code [out, rank]}. */
-    public record Pair(Tensor a, Tensor b, double scaling, Scalar scalingArg) {
+    /**
+     * A and B of one projection.
+     *
+     * @param a           {@code [rank, in]}
+     * @param b           {@code [out, rank]}
+     * @param transposedB the memory of {@code b} as {@code [rank, out]}, for products that do not record for autograd
+     * @param scaling     factor on the update
+     * @param scalingArg  the same as libtorch takes it
+     */
+    public record Pair(Tensor a, Tensor b, Tensor transposedB, double scaling, Scalar scalingArg) {
         /** Inner width. */
         public int rank() {
             return (int) a.size(0);
@@ -55,7 +63,7 @@ public final class LoraWeights implements AutoCloseable {
             layer.forEach((projection, v) -> {
                 v.a().set_requires_grad(trainable);
                 v.b().set_requires_grad(trainable);
-                pairs.put(projection, new Pair(owner.own(v.a()), owner.own(v.b()), v.scaling(), owner.own(new Scalar(v.scaling()))));
+                pairs.put(projection, new Pair(owner.own(v.a()), owner.own(v.b()), owner.own(v.b().detach().t()), v.scaling(), owner.own(new Scalar(v.scaling()))));
             });
             owned.add(Collections.unmodifiableMap(pairs));
             rank = Math.max(rank, pairs.values().stream().mapToInt(Pair::rank).max().orElse(0));
