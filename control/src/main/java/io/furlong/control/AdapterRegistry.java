@@ -48,7 +48,14 @@ public final class AdapterRegistry implements RegistryView, StepLog {
     private record View(RegistrySnapshot snapshot, Map<String, Registration> records) {}
 
     /** What someone who registers an adapter asks for. */
-    public record Request(String tenant, String name, AdapterConfig config, WhenFull whenFull) {
+    public record Request(String tenant, String name, AdapterConfig config, WhenFull whenFull, Optional<OnceKey> once) {
+        public Request(String tenant, String name, AdapterConfig config, WhenFull whenFull) {
+            this(tenant, name, config, whenFull, Optional.empty());
+        }
+
+        /** A request with a key registers at most once; a repeat gets what the first made. */
+        public record OnceKey(String key, String requestDigest) {}
+
         /** What happens when no slot is free. */
         public enum WhenFull { REFUSE, QUEUE }
     }
@@ -164,20 +171,41 @@ public final class AdapterRegistry implements RegistryView, StepLog {
 
     /** Registers an adapter: PENDING in the lowest free slot, or QUEUED when full and the request says so. */
     public Registration register(Request request) throws RefusedException {
+        Optional<Registration> before = madeBy(request);
+        if (before.isPresent()) {
+            return before.get();
+        }
         admission.config(request.name(), request.config());
         writer.lock();
         try {
+            before = madeBy(request);
+            if (before.isPresent()) {
+                return before.get();
+            }
             Optional<Integer> slot = admit(request);
             AdapterConfig config = Patches.withSave(request.config(), Admission.real(request.config().save()));
             long target = StopRules.firstTarget(config.stop());
             Registration r = new Registration(RegistrationId.random(), request.name(), request.tenant(), ++ordinal, slot.orElse(-1),
                     slot.isPresent() ? AdapterState.PENDING : AdapterState.QUEUED, config, Desired.NOTHING,
                     Progress.start(target), 0, Optional.empty(), Optional.empty(), clock.instant(), Optional.empty(), Optional.empty());
-            write(new Change.Registered(r, List.of(event(r, slot.isPresent() ? "registered" : "queued", Map.of("slot", r.slot())))));
+            Optional<Store.Once> once = request.once().map(o -> new Store.Once(o.key(), o.requestDigest(), r.id()));
+            write(new Change.Registered(r, once, List.of(event(r, slot.isPresent() ? "registered" : "queued", Map.of("slot", r.slot())))));
             return r;
         } finally {
             writer.unlock();
         }
+    }
+
+    /** What an earlier request with the same key made. */
+    private Optional<Registration> madeBy(Request request) throws RefusedException {
+        if (request.once().isEmpty()) {
+            return Optional.empty();
+        }
+        Optional<Store.Once> before = store.once(request.tenant(), request.once().get().key());
+        if (before.isPresent() && !before.get().digest().equals(request.once().get().requestDigest())) {
+            throw new RefusedException(Kind.CONFLICT, "Idempotency-Key: '" + before.get().key() + "' was used for another request");
+        }
+        return before.flatMap(o -> store.find(o.registration()));
     }
 
     /** The slot it gets; empty when it is to wait for one. */

@@ -3,6 +3,7 @@ package io.furlong.control;
 import io.furlong.core.PolicyStamp;
 import io.furlong.core.StepCommit;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * One transaction on the store: the registration as it is afterwards, what else changes with it, and the events to tell.
@@ -13,8 +14,8 @@ public sealed interface Change {
 
     List<ControlEvent> events();
 
-    /** A new registration. */
-    record Registered(Registration registration, List<ControlEvent> events) implements Change {}
+    /** A new registration, and the key of the request that made it. */
+    record Registered(Registration registration, Optional<Store.Once> once, List<ControlEvent> events) implements Change {}
 
     /** State, slot, configuration or wishes changed, or a version number was given. */
     record Moved(Registration registration, List<ControlEvent> events) implements Change {}

@@ -25,6 +25,7 @@ import org.jdbi.v3.core.mapper.RowMapper;
 
 /** The store's statements, the same for SQLite and PostgreSQL. One {@link Change} is one transaction. */
 final class SqlStore implements Store {
+    private static final String NEWEST = "ordinal = (SELECT MAX(ordinal) FROM registration n WHERE n.name = r.name)";
     private static final RowMapper<Registration> REGISTRATION = (rs, context) -> Documents.read(rs.getString("document"), Registration.class);
     private static final RowMapper<VersionRow> VERSION = (rs, context) -> readVersion(rs);
     private static final RowMapper<ControlEvent> EVENT = (rs, context) -> readEvent(rs);
@@ -47,7 +48,9 @@ final class SqlStore implements Store {
         return database.write(h -> {
             save(h, change.registration());
             switch (change) {
-                case Change.Registered r -> { }
+                case Change.Registered r -> r.once().ifPresent(o ->
+                        h.execute("INSERT INTO once (tenant, key, digest, registration) VALUES (?, ?, ?, ?)",
+                                r.registration().tenant(), o.key(), o.digest(), o.registration().hex()));
                 case Change.Moved m -> { }
                 case Change.Committed c -> {
                     insertVersion(h, c.commit(), at(change));
@@ -141,9 +144,9 @@ final class SqlStore implements Store {
     @Override
     public List<Registration> ended(Optional<String> tenant, long belowOrdinal, int limit) {
         return database.read(h -> tenant
-                .map(t -> h.select("SELECT document FROM registration WHERE tenant = ? AND live = 0 AND ordinal < ? ORDER BY ordinal DESC LIMIT ?",
+                .map(t -> h.select("SELECT document FROM registration r WHERE tenant = ? AND live = 0 AND ordinal < ? AND " + NEWEST + " ORDER BY ordinal DESC LIMIT ?",
                         t, belowOrdinal, limit))
-                .orElseGet(() -> h.select("SELECT document FROM registration WHERE live = 0 AND ordinal < ? ORDER BY ordinal DESC LIMIT ?",
+                .orElseGet(() -> h.select("SELECT document FROM registration r WHERE live = 0 AND ordinal < ? AND " + NEWEST + " ORDER BY ordinal DESC LIMIT ?",
                         belowOrdinal, limit))
                 .map(REGISTRATION).list());
     }
@@ -236,15 +239,9 @@ final class SqlStore implements Store {
     }
 
     @Override
-    public Optional<Answer> answer(String tenant, String key) {
-        return database.read(h -> h.select("SELECT digest, status, body FROM answer WHERE tenant = ? AND key = ?", tenant, key)
-                .map((rs, c) -> new Answer(rs.getString(1), rs.getInt(2), rs.getString(3))).findOne());
-    }
-
-    @Override
-    public void saveAnswer(String tenant, String key, Answer a, Instant at) {
-        database.write(h -> h.execute("INSERT INTO answer (tenant, key, digest, status, body, at) VALUES (?, ?, ?, ?, ?, ?) "
-                + "ON CONFLICT (tenant, key) DO NOTHING", tenant, key, a.requestDigest(), a.status(), a.body(), at.toEpochMilli()));
+    public Optional<Once> once(String tenant, String key) {
+        return database.read(h -> h.select("SELECT digest, registration FROM once WHERE tenant = ? AND key = ?", tenant, key)
+                .map((rs, c) -> new Once(key, rs.getString(1), new RegistrationId(rs.getString(2)))).findOne());
     }
 
     @Override

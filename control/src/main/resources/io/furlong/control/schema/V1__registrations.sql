@@ -63,12 +63,11 @@ CREATE TABLE token_use (
     PRIMARY KEY (tenant, day, adapter)
 );
 
-CREATE TABLE answer (
-    tenant TEXT    NOT NULL,
-    key    TEXT    NOT NULL,
-    digest TEXT    NOT NULL,
-    status INTEGER NOT NULL,
-    body   TEXT    NOT NULL,
-    at     BIGINT  NOT NULL,
+-- Requests that are to register at most once.
+CREATE TABLE once (
+    tenant       TEXT NOT NULL,
+    key          TEXT NOT NULL,
+    digest       TEXT NOT NULL,
+    registration TEXT NOT NULL REFERENCES registration (id),
     PRIMARY KEY (tenant, key)
 );
