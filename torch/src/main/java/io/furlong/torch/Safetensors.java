@@ -278,7 +278,7 @@ public final class Safetensors implements AutoCloseable {
         long offset = 0;
         for (Map.Entry<String, Tensor> named : tensors.entrySet()) {
             Tensor tensor = named.getValue();
-            ScalarType type = tensor.scalar_type();
+            ScalarType type = tensor.scalar_type().intern();
             if (type != ScalarType.Float && type != ScalarType.Long) {
                 throw new IllegalArgumentException("tensor " + named.getKey() + " has type " + type + ", must be float32 or int64");
             }
