@@ -1,0 +1,54 @@
+package io.furlong.cli.config;
+
+import io.furlong.core.ConfigException;
+import java.net.URI;
+import java.nio.file.Path;
+
+/** What generates the rollouts. */
+public sealed interface EngineConfig {
+    Publish publish();
+
+    /** Requests in flight an engine. */
+    int concurrency();
+
+    /** How new weights come into force; one way in a run. */
+    enum Publish {
+        /** Each version is a new, immutable adapter name. */
+        VERSIONED,
+        /** The served name is the slot's; an upsert replaces its weights. */
+        SLOT
+    }
+
+    /** The engine in this process, on the run's model. */
+    record Embedded(Publish publish, int concurrency) implements EngineConfig {
+        public static final Embedded DEFAULT = new Embedded(Publish.VERSIONED, 64);
+
+        public Embedded {
+            checkConcurrency(concurrency);
+        }
+    }
+
+    /**
+     * SGLang servers.
+     *
+     * @param url        a router, or one server
+     * @param adapterDir a directory that every engine sees under this same path
+     */
+    record Fleet(URI url, Routing routing, Workers workers, Publish publish, Path adapterDir, int concurrency) implements EngineConfig {
+        /** Who spreads the requests. */
+        public enum Routing { ROUTER, DIRECT }
+
+        /** Whose business the router's list of workers is. */
+        public enum Workers { LEFT_ALONE, MANAGED }
+
+        public Fleet {
+            checkConcurrency(concurrency);
+        }
+    }
+
+    private static void checkConcurrency(int concurrency) {
+        if (concurrency < 1) {
+            throw new ConfigException("engine.sglang_server_concurrency", concurrency, "≥ 1");
+        }
+    }
+}
