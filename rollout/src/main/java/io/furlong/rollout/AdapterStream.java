@@ -127,8 +127,8 @@ final class AdapterStream {
     }
 
     /** Groups of one pop: the smallest number whose samples split evenly over the trainer's processes. */
-    int unit() {
-        int n = config().nSamplesPerPrompt();
+    static int unit(AdapterConfig config, RolloutLimits limits) {
+        int n = config.nSamplesPerPrompt();
         return Math.max(limits.dataParallel(), n) / n;
     }
 
@@ -434,7 +434,7 @@ final class AdapterStream {
 
     /** Groups that one pop takes now: a unit, in deterministic runs all that the step lacks, or 0 when they aren't there. */
     int takeable() {
-        int want = limits.schedule() == RolloutLimits.Schedule.DETERMINISTIC ? remaining() : Math.min(unit(), remaining());
+        int want = limits.schedule() == RolloutLimits.Schedule.DETERMINISTIC ? remaining() : Math.min(unit(config(), limits), remaining());
         return want > 0 && ready(want).size() == want ? want : 0;
     }
 

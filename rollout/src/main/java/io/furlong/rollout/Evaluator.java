@@ -88,7 +88,7 @@ final class Evaluator {
     }
 
     /** The evaluation file, read as the training file is, in the order written. */
-    private static DataConfig evalData(DataConfig d, EvalConfig eval) {
+    static DataConfig evalData(DataConfig d, EvalConfig eval) {
         return new DataConfig(eval.data(), d.inputKey(), d.labelKey(), d.metadataKey(), d.template(), DataConfig.Order.AS_WRITTEN,
                 d.maxPromptTokens());
     }
