@@ -16,12 +16,8 @@ import io.furlong.torch.Torch;
 import io.furlong.torch.TorchThread;
 import java.time.Duration;
 import java.time.InstantSource;
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collections;
-import java.util.Comparator;
 import java.util.List;
-import java.util.Random;
 import java.util.function.Consumer;
 import org.bytedeco.javacpp.DoublePointer;
 import org.bytedeco.pytorch.AdamW;
@@ -34,12 +30,11 @@ import org.bytedeco.pytorch.global.torch;
  * Trains the tiny base model from random weights on the {@link Corpus}, all parameters, and writes it as a Hugging Face directory.
  *
  * <p>One thread of one process and one order of everything: with the same options on the same machine every bit comes out the same.
- * The loss is the mean negative log-prob of response and end tokens; prompts are given, not learned. Examples are drawn in pools, sorted
- * by length and cut into batches, so that a batch needs hardly any padding.
+ * The loss is the mean negative log-prob of response and end tokens; prompts are given, not learned. Batches are drawn as they come, all
+ * tasks and lengths mixed: sorted by length a batch would hold one or two tasks, and the model would learn several times more slowly.
  */
 public final class Pretrainer {
     static final int CONTEXT = 512;
-    private static final int BATCHES_A_POOL = 32;
     private static final double MAX_GRAD_NORM = 1.0;
 
     private final PretrainOptions options;
@@ -83,11 +78,11 @@ public final class Pretrainer {
                 Owner owner = new Owner()) {
             TensorVector parameters = owner.own(new TensorVector(model.parameters().toArray(Tensor[]::new)));
             AdamW optimizer = owner.own(optimizer(parameters));
-            Batches batches = new Batches(new Corpus(options.seed()), options);
+            Corpus corpus = new Corpus(options.seed());
             Meter meter = new Meter();
             List<TaskScore> scores = List.of();
             for (long step = 0; step < options.steps(); step++) {
-                List<Line> batch = batches.next();
+                List<Line> batch = corpus.next(options.batch()).stream().map(example -> Line.of(example.prompt(), example.response())).toList();
                 optimizer.param_groups().get(0).options().set_lr(options.lrAt(step));
                 meter.add(step(decoder, parameters, optimizer, batch), batch);
                 boolean last = step + 1 == options.steps();
@@ -128,33 +123,6 @@ public final class Pretrainer {
             torch.clip_grad_norm_(parameters, MAX_GRAD_NORM, 2.0, true);
             optimizer.step();
             return loss.item_float();
-        }
-    }
-
-    /** Draws pools from the corpus and cuts them into batches of like length, in random order. */
-    private static final class Batches {
-        private final Corpus corpus;
-        private final PretrainOptions options;
-        private final Random order;
-        private final List<List<Line>> pool = new ArrayList<>();
-
-        Batches(Corpus corpus, PretrainOptions options) {
-            this.corpus = corpus;
-            this.options = options;
-            this.order = new Random(options.seed());
-        }
-
-        List<Line> next() {
-            if (pool.isEmpty()) {
-                List<Line> lines = new ArrayList<>(corpus.next(BATCHES_A_POOL * options.batch()).stream()
-                        .map(example -> Line.of(example.prompt(), example.response())).toList());
-                lines.sort(Comparator.comparingInt(line -> line.tokens().length));
-                for (int from = 0; from < lines.size(); from += options.batch()) {
-                    pool.add(lines.subList(from, from + options.batch()));
-                }
-                Collections.shuffle(pool, order);
-            }
-            return pool.removeLast();
         }
     }
 

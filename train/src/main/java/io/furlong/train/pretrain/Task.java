@@ -83,7 +83,7 @@ public enum Task {
     REVERSE(0.08) {
         @Override
         String draw(RandomGenerator random) {
-            return "reverse " + letters(random, random.nextInt(3, 7)) + "=";
+            return "reverse " + letters(random, random.nextInt(3, 6)) + "=";
         }
 
         @Override
@@ -101,7 +101,7 @@ public enum Task {
     COPY(0.05) {
         @Override
         String draw(RandomGenerator random) {
-            return "copy " + letters(random, random.nextInt(3, 7)) + "=";
+            return "copy " + letters(random, random.nextInt(3, 6)) + "=";
         }
 
         @Override
@@ -119,7 +119,7 @@ public enum Task {
     UPPER(0.07) {
         @Override
         String draw(RandomGenerator random) {
-            return "upper " + letters(random, random.nextInt(3, 7)) + "=";
+            return "upper " + letters(random, random.nextInt(3, 6)) + "=";
         }
 
         @Override
