@@ -40,7 +40,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class Rollout implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Rollout.class);
-    private static final Duration CLOSE_GRACE = Duration.ofSeconds(4);
+    private static final Duration CLOSE_GRACE = Duration.ofSeconds(2);
 
     private final RolloutParts parts;
     private final RolloutLimits limits;

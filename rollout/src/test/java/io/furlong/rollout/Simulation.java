@@ -20,6 +20,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -51,6 +52,9 @@ final class Simulation {
     /** What the last commit made durable. */
     private record Durable(StepAccount account) {}
 
+    /** What the engine says made a group, and how old it was allowed to get when it was admitted. */
+    private record Served(String digest, int maxStaleness) {}
+
     /** A trained group, and what the engine said it was made by. */
     record TrainedGroup(Group group, long step, String servedDigest) {}
 
@@ -73,7 +77,7 @@ final class Simulation {
     private final Map<String, Long> versions = new HashMap<>();
     private final Map<String, String> loaded = new HashMap<>();
     private final Map<String, Long> stepOfDigest = new HashMap<>();
-    private final Map<Group, String> served = new java.util.IdentityHashMap<>();
+    private final Map<Group, Served> served = new IdentityHashMap<>();
     private final Map<RegistrationId, PolicyStamp> waitingPublish = new HashMap<>();
     private final Set<RegistrationId> publishing = new HashSet<>();
     private final PriorityQueue<Event> events = new PriorityQueue<>(Comparator.comparing(Event::at).thenComparingLong(Event::order));
@@ -225,7 +229,7 @@ final class Simulation {
                 return;
             }
             Group g = group(a, lengths);
-            served.put(g, digest);
+            served.put(g, new Served(digest, a.maxStaleness));
             Map<String, String> rejections = random.nextDouble() < world.rejections ? Map.of("zero_variance", "zero_variance") : Map.of();
             a.stream.finished(a, g, rejections);
         });
@@ -289,10 +293,10 @@ final class Simulation {
         Optional<StepAccount> account = stream.flatMap(AdapterStream::prepareStep);
         assertThat(account.isPresent()).as("a step exactly for who is still registered and has not rolled back")
                 .isEqualTo(current && stream.orElseThrow().ledger().training() > 0);
-        if (account.isEmpty() || account.get().groups().size() < stream.orElseThrow().config().rolloutBatchSize()) {
-            account.ifPresent(a -> stream.orElseThrow().notStepped(new Outcome.Failed("veto")));
+        if (account.isEmpty()) {
             return;
         }
+        assertThat(account.get().groups()).hasSize(stream.orElseThrow().config().rolloutBatchSize());
         if (random.nextDouble() < world.vetoes) {
             stream.orElseThrow().notStepped(new Outcome.Failed("veto"));
             return;
@@ -311,13 +315,13 @@ final class Simulation {
                 .isEqualTo((long) c.epoch() * rows + c.position());
         assertThat(a.step()).isEqualTo(registry.get(name).step() + 1);
         for (Group g : a.groups()) {
-            long made = stepOfDigest.get(served.get(g));
-            long age = a.step() - 1 - made;
-            assertThat(age).as("age by what the engine served").isBetween(0L, (long) registry.get(name).config().maxStaleness());
+            Served by = served.get(g);
+            long age = a.step() - 1 - stepOfDigest.get(by.digest());
+            assertThat(age).as("age by what the engine served").isBetween(0L, (long) by.maxStaleness());
             assertThat(g.ageAt(a.step() - 1)).isEqualTo(age);
             assertThat(trainedRows.computeIfAbsent(id.hex(), k -> new HashMap<>()).computeIfAbsent((long) g.prompt().epoch(), k -> new HashSet<>())
                     .add(g.prompt().row())).as("no row is trained twice in a pass").isTrue();
-            trained.add(new TrainedGroup(g, a.step(), served.get(g)));
+            trained.add(new TrainedGroup(g, a.step(), by.digest()));
         }
     }
 
@@ -352,9 +356,8 @@ final class Simulation {
         wakeSet = Instant.MAX;
         boot();
         for (Adapter a : registry.snapshot().all()) {
-            long step = Optional.ofNullable(durable.get(a.registration())).map(d -> d.account().step()).orElse(0L);
-            if (a.stepInForce() != step) {
-                PolicyStamp s = stamp(a.name(), a.registration(), step);
+            if (a.stepInForce() != a.step()) {
+                PolicyStamp s = stamp(a.name(), a.registration(), a.step());
                 load(s);
                 registry.inForce(a.name(), s);
             } else {
@@ -373,7 +376,8 @@ final class Simulation {
         registry.put(new Adapter(name, a.registration(), a.slot(), a.state(), Optional.of(s), step, a.targetStep(), 0, a.config(), ""));
     }
 
-    boolean isPublishing(String name) {
-        return publishing.contains(registry.get(name).registration());
+    /** Names that may be sampled now. */
+    List<String> live() {
+        return registry.snapshot().all().stream().filter(a -> a.state().sampleable()).map(Adapter::name).toList();
     }
 }
