@@ -167,8 +167,8 @@ public final class LoraWeights implements AutoCloseable {
                 Pair pair = entry.getValue();
                 sha.update((entry.getKey().path(layer) + "\n").getBytes(StandardCharsets.UTF_8));
                 sha.update(ByteBuffer.allocate(20).putInt(pair.rank()).putInt((int) pair.a().size(1)).putInt((int) pair.b().size(0)).putDouble(pair.scaling()).flip());
-                sha.update(Safetensors.bytes(pair.a()).asByteBuffer());
-                sha.update(Safetensors.bytes(pair.b()).asByteBuffer());
+                sha.update(Tensors.memory(pair.a()).asByteBuffer());
+                sha.update(Tensors.memory(pair.b()).asByteBuffer());
             }
         }
         return HexFormat.of().formatHex(sha.digest());

@@ -300,7 +300,7 @@ public final class Safetensors implements AutoCloseable {
             writeFully(channel, ByteBuffer.wrap(padded));
             for (Tensor tensor : tensors.values()) {
                 try (Scope scope = new Scope()) {
-                    MemorySegment bytes = bytes(tensor.contiguous());
+                    MemorySegment bytes = Tensors.memory(tensor.contiguous());
                     for (long at = 0; at < bytes.byteSize(); at += 1 << 30) {
                         writeFully(channel, bytes.asSlice(at, Math.min(1 << 30, bytes.byteSize() - at)).asByteBuffer());
                     }
@@ -310,11 +310,6 @@ public final class Safetensors implements AutoCloseable {
         } catch (IOException e) {
             throw new UncheckedIOException(file + ": cannot be written: " + e.getMessage(), e);
         }
-    }
-
-    /** The memory of a contiguous tensor; valid only while the tensor lives. */
-    static MemorySegment bytes(Tensor contiguous) {
-        return MemorySegment.ofAddress(contiguous.data_ptr().address()).reinterpret(contiguous.nbytes());
     }
 
     private static void writeFully(FileChannel channel, ByteBuffer buffer) throws IOException {

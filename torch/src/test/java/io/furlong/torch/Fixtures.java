@@ -52,22 +52,12 @@ final class Fixtures {
     }
 
     static int[] ints(Tensor longs) {
-        int[] out = new int[(int) longs.numel()];
-        for (int i = 0; i < out.length; i++) {
-            out[i] = (int) Safetensors.bytes(longs).getAtIndex(java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED, i);
-        }
-        return out;
-    }
-
-    static float[] floats(Tensor t) {
-        try (Scope scope = new Scope()) {
-            return Safetensors.bytes(t.detach().contiguous()).toArray(java.lang.foreign.ValueLayout.JAVA_FLOAT_UNALIGNED);
-        }
+        return java.util.Arrays.stream(Tensors.longs(longs)).mapToInt(Math::toIntExact).toArray();
     }
 
     static double largestDifference(Tensor a, Tensor b) {
-        float[] x = floats(a);
-        float[] y = floats(b);
+        float[] x = Tensors.floats(a);
+        float[] y = Tensors.floats(b);
         if (x.length != y.length) {
             throw new AssertionError("shapes differ: " + java.util.Arrays.toString(a.shape()) + " and " + java.util.Arrays.toString(b.shape()));
         }

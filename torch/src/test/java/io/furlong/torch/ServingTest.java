@@ -135,9 +135,9 @@ class ServingTest {
                 Collections.shuffle(order, random);
                 List<Tensor> shuffled = serve(model, Numerics.DETERMINISTIC, order.stream().map(cases::get).toList());
                 for (int i = 0; i < cases.size(); i++) {
-                    assertThat(Fixtures.floats(shuffled.get(order.indexOf(i)))).as("%s sequence %d in another order", folder, i).isEqualTo(Fixtures.floats(together.get(i)));
-                    assertThat(Fixtures.floats(serve(model, Numerics.DETERMINISTIC, List.of(cases.get(i))).getFirst())).as("%s sequence %d alone", folder, i)
-                            .isEqualTo(Fixtures.floats(together.get(i)));
+                    assertThat(Tensors.floats(shuffled.get(order.indexOf(i)))).as("%s sequence %d in another order", folder, i).isEqualTo(Tensors.floats(together.get(i)));
+                    assertThat(Tensors.floats(serve(model, Numerics.DETERMINISTIC, List.of(cases.get(i))).getFirst())).as("%s sequence %d alone", folder, i)
+                            .isEqualTo(Tensors.floats(together.get(i)));
                 }
                 cases.forEach(c -> c.lora.ifPresent(LoraWeights::close));
             }
@@ -152,7 +152,7 @@ class ServingTest {
             Tensor whole = decoder.prefill(cache, List.of(new Chunk(0, 0, ids, Optional.empty())));
             for (int t = 0; t < ids.length; t++) {
                 Tensor decoded = decoder.decode(cache, new int[] {ids[t]}, new int[] {t}, List.of(Optional.empty()));
-                assertThat(Fixtures.floats(decoded)).isEqualTo(Fixtures.floats(whole.narrow(0, t, 1)));
+                assertThat(Tensors.floats(decoded)).isEqualTo(Tensors.floats(whole.narrow(0, t, 1)));
             }
         }
     }

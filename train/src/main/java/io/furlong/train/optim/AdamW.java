@@ -66,10 +66,13 @@ public final class AdamW implements AutoCloseable {
      * @return false when a weight would not be finite: then nothing has changed
      */
     public boolean update(List<Tensor> gradients, double lr, OptimizerConfig config) {
+        long n = updates + 1;
+        double meanCorrection = 1 - Math.pow(config.beta1(), n);
+        if (!(lr / meanCorrection <= Float.MAX_VALUE && lr * config.weightDecay() <= Float.MAX_VALUE)) {
+            return false;
+        }
         return Torch.noGrad(() -> {
             try (Scope scope = new Scope()) {
-                long n = updates + 1;
-                double meanCorrection = 1 - Math.pow(config.beta1(), n);
                 double squareCorrection = Math.sqrt(1 - Math.pow(config.beta2(), n));
                 Scalar keep = new Scalar(1 - lr * config.weightDecay());
                 Scalar fresh = new Scalar(1 - config.beta1());

@@ -1,0 +1,163 @@
+package io.furlong.sglang;
+
+import io.furlong.core.AdapterArtifact;
+import io.furlong.core.AdapterPublisher;
+import io.furlong.core.PolicyStamp;
+import io.furlong.core.PublishException;
+import io.furlong.core.PublishException.Blame;
+import io.furlong.sglang.Loading.Outcome;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Brings versions into force on a fleet.
+ *
+ * <p>The publish set is the engines that are ready when a publish starts. One that fails or is late leaves the set and gets no traffic
+ * until it has caught up; the version comes into force when every other, at least one, holds it and its canary did not object. An answer
+ * that is wrong on every engine that was tried is the adapter's fault, and costs no engine; wrong on some, those engines leave. The first
+ * version of a registration goes to one engine alone first, since a bad adapter can end the process that serves it.
+ */
+public final class FleetPublisher implements AdapterPublisher {
+    private static final Logger LOG = LoggerFactory.getLogger(FleetPublisher.class);
+
+    private final Fleet fleet;
+    private final ModelShape model;
+
+    /** @param model what adapters have to fit */
+    public FleetPublisher(Fleet fleet, ModelShape model) {
+        this.fleet = fleet;
+        this.model = model;
+    }
+
+    @Override
+    public void publish(AdapterArtifact artifact) throws PublishException, InterruptedException {
+        HeldVersion version = check(artifact);
+        List<Engine> set = new ArrayList<>(fleet.roster().ready());
+        if (set.isEmpty()) {
+            throw new PublishException(Blame.ENGINES, version.name() + ": no engine is ready: " + states());
+        }
+        Map<Engine, Outcome> outcomes = new LinkedHashMap<>();
+        if (!fleet.roster().knows(version.stamp().registration())) {
+            pilot(version, set, outcomes);
+        }
+        set.removeAll(outcomes.keySet());
+        outcomes.putAll(loadAll(version, set));
+        conclude(version, outcomes);
+    }
+
+    private HeldVersion check(AdapterArtifact artifact) throws PublishException {
+        try {
+            HeldVersion version = HeldVersion.of(artifact);
+            List<String> problems = PeftDirectory.problems(version.path(), artifact.rank(), model);
+            if (!problems.isEmpty()) {
+                throw new PublishException(Blame.ADAPTER, problems.getFirst() + (problems.size() > 1 ? " (and " + (problems.size() - 1) + " more)" : ""));
+            }
+            return version;
+        } catch (IOException e) {
+            throw new PublishException(Blame.ADAPTER, artifact.adapter() + ": the adapter directory could not be written: " + e.getMessage(), e);
+        }
+    }
+
+    /** One engine after the other until one passes; two that refuse or go down under it are enough. */
+    private void pilot(HeldVersion version, List<Engine> set, Map<Engine, Outcome> outcomes) throws PublishException, InterruptedException {
+        for (Engine engine : set) {
+            Outcome outcome = fleet.loading().load(engine, version);
+            outcomes.put(engine, outcome);
+            if (outcome instanceof Outcome.Loaded) {
+                return;
+            }
+            if (outcomes.size() == 2) {
+                conclude(version, outcomes);
+            }
+        }
+        conclude(version, outcomes);
+    }
+
+    private Map<Engine, Outcome> loadAll(HeldVersion version, List<Engine> set) throws InterruptedException {
+        Map<Engine, Future<Outcome>> running = new LinkedHashMap<>();
+        for (Engine engine : set) {
+            running.put(engine, fleet.tasks().submit(() -> fleet.loading().load(engine, version)));
+        }
+        Map<Engine, Outcome> outcomes = new LinkedHashMap<>();
+        for (Map.Entry<Engine, Future<Outcome>> one : running.entrySet()) {
+            try {
+                outcomes.put(one.getKey(), one.getValue().get());
+            } catch (ExecutionException e) {
+                LOG.error("Loading {} on {} failed", version.name(), one.getKey(), e.getCause());
+                outcomes.put(one.getKey(), new Outcome.Failed("fault in the load: " + e.getCause()));
+            } catch (InterruptedException e) {
+                running.values().forEach(f -> f.cancel(true));
+                throw e;
+            }
+        }
+        return outcomes;
+    }
+
+    private void conclude(HeldVersion version, Map<Engine, Outcome> outcomes) throws PublishException, InterruptedException {
+        outcomes.values().forEach(this::count);
+        List<Engine> passed = outcomes.entrySet().stream().filter(e -> e.getValue() instanceof Outcome.Loaded).map(Map.Entry::getKey).toList();
+        if (!passed.isEmpty()) {
+            fleet.roster().bringIntoForce(version);
+        }
+        for (Map.Entry<Engine, Outcome> one : outcomes.entrySet()) {
+            switch (one.getValue()) {
+                case Outcome.Loaded l -> { }
+                case Outcome.Failed(String reason) -> fleet.setAside(one.getKey(), reason);
+                case Outcome.Rejected(String reason) when !passed.isEmpty() -> fleet.reject(one.getKey(), version.name() + ": " + reason);
+                case Outcome.Unfit(String reason) when !passed.isEmpty() -> fleet.reject(one.getKey(), version.name() + ": " + reason);
+                case Outcome.Rejected r -> { }
+                case Outcome.Unfit u -> { }
+            }
+        }
+        if (passed.isEmpty()) {
+            throw verdict(version, outcomes);
+        }
+    }
+
+    private void count(Outcome outcome) {
+        switch (outcome) {
+            case Outcome.Loaded(Canary.Verdict verdict) -> fleet.counters().canary(verdict);
+            case Outcome.Rejected r -> fleet.counters().canaryRejected();
+            case Outcome.Unfit u -> { }
+            case Outcome.Failed f -> { }
+        }
+    }
+
+    /** Nobody has it in force. Engines that could not even try say nothing about the adapter. */
+    private PublishException verdict(HeldVersion version, Map<Engine, Outcome> outcomes) {
+        List<String> wrong = new ArrayList<>();
+        List<String> failed = new ArrayList<>();
+        outcomes.forEach((engine, outcome) -> {
+            switch (outcome) {
+                case Outcome.Rejected(String reason) -> wrong.add(engine + ": " + reason);
+                case Outcome.Unfit(String reason) -> wrong.add(engine + ": " + reason);
+                case Outcome.Failed(String reason) -> failed.add(engine + ": " + reason);
+                case Outcome.Loaded l -> { }
+            }
+        });
+        return wrong.isEmpty() ? new PublishException(Blame.ENGINES, version.name() + " could be loaded nowhere: " + String.join("; ", failed))
+                : new PublishException(Blame.ADAPTER, version.name() + " was rejected by every engine that tried it: " + String.join("; ", wrong));
+    }
+
+    @Override
+    public void release(PolicyStamp stamp) {
+        fleet.roster().dismiss(stamp);
+    }
+
+    /** Adapters that fit beside each other on the engine with the fewest places; what no engine has said yet counts as none. */
+    @Override
+    public int adapterPlaces() {
+        return fleet.engines().stream().flatMap(e -> e.facts().stream()).mapToInt(EngineFacts::places).min().orElse(0);
+    }
+
+    private String states() {
+        return fleet.engines().stream().map(e -> e.url() + " " + e.state() + " (" + e.reason() + ")").toList().toString();
+    }
+}

@@ -1,0 +1,14 @@
+package io.furlong.sglang;
+
+import java.util.regex.Pattern;
+
+/** Served names that Furlong gives, as against adapters that somebody else loaded on the same server. */
+final class Names {
+    private static final Pattern OURS = Pattern.compile(".+\\.[0-9a-f]{12}@v\\d+-[0-9a-f]{12}|furlong_slot_\\d+");
+
+    private Names() {}
+
+    static boolean ours(String servedName) {
+        return OURS.matcher(servedName).matches();
+    }
+}

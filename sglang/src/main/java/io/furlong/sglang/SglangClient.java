@@ -1,0 +1,195 @@
+package io.furlong.sglang;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.furlong.wire.AbortRequest;
+import io.furlong.wire.GenerateRequest;
+import io.furlong.wire.GenerateResponse;
+import io.furlong.wire.LoadLoraRequest;
+import io.furlong.wire.Loads;
+import io.furlong.wire.LoraReply;
+import io.furlong.wire.ModelInfo;
+import io.furlong.wire.ModelList;
+import io.furlong.wire.ServerInfo;
+import io.furlong.wire.UnloadLoraRequest;
+import io.furlong.wire.WireJson;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.URI;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * The endpoints of one SGLang server, typed. Every call blocks until its deadline at most; what goes wrong comes out as an
+ * {@link EngineException} of the right kind. Unknown fields of replies are skipped. Nothing here retries.
+ */
+public final class SglangClient {
+    private final Http http;
+    private final URI base;
+
+    /** @param base {@code http://host:port}, without a path */
+    public SglangClient(Http http, URI base) {
+        this.http = http;
+        this.base = URI.create(base.toString().replaceAll("/+$", ""));
+    }
+
+    public URI base() {
+        return base;
+    }
+
+    /** Sends a request that does not stream, and returns as soon as it is on its way. */
+    GenerateCall start(GenerateRequest request) {
+        return new GenerateCall(this, http.post(at("/generate"), bytes(request)));
+    }
+
+    public GenerateResponse generate(GenerateRequest request, Duration deadline) throws EngineException, InterruptedException {
+        return start(request).await(deadline);
+    }
+
+    /**
+     * Sends a request that streams.
+     *
+     * @param deadline until the reply begins; each chunk then comes when it comes, until the stream is closed
+     */
+    public GenerateStream stream(GenerateRequest request, Duration deadline) throws EngineException, InterruptedException {
+        HttpResponse<InputStream> response = http.post(at("/generate"), bytes(request.streaming()), BodyHandlers.ofInputStream()).await(deadline);
+        if (response.statusCode() != 200) {
+            try (InputStream body = response.body()) {
+                throw fault(response, new String(body.readAllBytes(), StandardCharsets.UTF_8));
+            } catch (IOException e) {
+                throw Http.fault(response.uri(), e);
+            }
+        }
+        return new GenerateStream(response.uri(), response.body());
+    }
+
+    /** 200 says nothing about what was aborted: success is what the original call returns. */
+    public void abort(AbortRequest request, Duration deadline) throws EngineException, InterruptedException {
+        ok(http.post(at("/abort_request"), bytes(request)).await(deadline));
+    }
+
+    /** A refusal is an answer: {@code success} false with its message. */
+    public LoraReply loadAdapter(LoadLoraRequest request, Duration deadline) throws EngineException, InterruptedException {
+        return lora(http.post(at("/load_lora_adapter"), bytes(request)).await(deadline));
+    }
+
+    /** On released SGLang this can wait for ever, and block every later load: see {@link Fleet}. */
+    public LoraReply unloadAdapter(String name, Duration deadline) throws EngineException, InterruptedException {
+        return lora(http.post(at("/unload_lora_adapter"), bytes(new UnloadLoraRequest(name))).await(deadline));
+    }
+
+    public ModelList models(Duration deadline) throws EngineException, InterruptedException {
+        return read(http.get(at("/v1/models")).await(deadline), ModelList.class);
+    }
+
+    /** Path of each registered adapter, by name; an adapter that was evicted is not among them though it would be reloaded silently. */
+    public Map<String, String> adapters(Duration deadline) throws EngineException, InterruptedException {
+        Map<String, String> paths = new HashMap<>();
+        for (ModelList.Card card : models(deadline).data()) {
+            if (card.parent().isPresent()) {
+                paths.put(card.id(), card.root().orElse(""));
+            }
+        }
+        return paths;
+    }
+
+    public ModelInfo modelInfo(Duration deadline) throws EngineException, InterruptedException {
+        return read(either("/model_info", "/get_model_info", deadline), ModelInfo.class);
+    }
+
+    public ServerInfo serverInfo(Duration deadline) throws EngineException, InterruptedException {
+        return read(either("/server_info", "/get_server_info", deadline), ServerInfo.class);
+    }
+
+    /** The same with every setting that the server names, for people. */
+    JsonNode settings(Duration deadline) throws EngineException, InterruptedException {
+        return read(either("/server_info", "/get_server_info", deadline), JsonNode.class);
+    }
+
+    /** Returns if the server says that it can serve; on SGLang this generates a token and takes a second or more. */
+    public void health(Duration deadline) throws EngineException, InterruptedException {
+        ok(http.get(at("/health")).await(deadline));
+    }
+
+    public Loads loads(Duration deadline) throws EngineException, InterruptedException {
+        return read(http.get(at("/v1/loads?include=all")).await(deadline), Loads.class);
+    }
+
+    /** Ids of {@code text} as the server's tokenizer makes them; empty where there is no such route or no tokenizer. */
+    Optional<int[]> tokenize(String text, Duration deadline) throws InterruptedException {
+        try {
+            JsonNode reply = read(http.post(at("/tokenize"), bytes(Map.of("prompt", text, "add_special_tokens", false))).await(deadline), JsonNode.class);
+            JsonNode tokens = reply.path("tokens");
+            int[] ids = new int[tokens.size()];
+            for (int i = 0; i < ids.length; i++) {
+                ids[i] = tokens.get(i).asInt();
+            }
+            return tokens.isArray() ? Optional.of(ids) : Optional.empty();
+        } catch (EngineException e) {
+            return Optional.empty();
+        }
+    }
+
+    private HttpResponse<byte[]> either(String path, String older, Duration deadline) throws EngineException, InterruptedException {
+        HttpResponse<byte[]> response = http.get(at(path)).await(deadline);
+        return response.statusCode() == 404 ? http.get(at(older)).await(deadline) : response;
+    }
+
+    private LoraReply lora(HttpResponse<byte[]> response) throws EngineException {
+        if (response.statusCode() == 400) {
+            try {
+                JsonNode body = WireJson.mapper().readTree(response.body());
+                if (body != null && body.has("success")) {
+                    return WireJson.mapper().treeToValue(body, LoraReply.class);
+                }
+            } catch (IOException e) {
+                throw fault(response, new String(response.body(), StandardCharsets.UTF_8));
+            }
+        }
+        return read(response, LoraReply.class);
+    }
+
+    <T> T read(HttpResponse<byte[]> response, Class<T> type) throws EngineException {
+        ok(response);
+        try {
+            T value = WireJson.mapper().readValue(response.body(), type);
+            if (value == null) {
+                throw new EngineException(EngineException.Kind.UNREADABLE, response.statusCode(), response.uri() + " answered null");
+            }
+            return value;
+        } catch (IOException e) {
+            throw new EngineException(EngineException.Kind.UNREADABLE, response.uri() + " answered what can't be read: " + e.getMessage(), e);
+        }
+    }
+
+    private static void ok(HttpResponse<byte[]> response) throws EngineException {
+        if (response.statusCode() / 100 != 2) {
+            throw fault(response, new String(response.body(), StandardCharsets.UTF_8));
+        }
+    }
+
+    private static EngineException fault(HttpResponse<?> response, String body) {
+        return EngineException.of(response.uri().toString(), response.statusCode(), body, response.headers().firstValue("X-SMG-Error-Code").isPresent());
+    }
+
+    private URI at(String path) {
+        return URI.create(base + path);
+    }
+
+    private static byte[] bytes(Object request) {
+        try {
+            return WireJson.mapper().writeValueAsBytes(request);
+        } catch (IOException e) {
+            throw new IllegalStateException("a request record can always be written", e);
+        }
+    }
+
+    @Override
+    public String toString() {
+        return base.toString();
+    }
+}
