@@ -1,5 +1,6 @@
 package io.furlong.sglang;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.furlong.wire.AbortRequest;
 import io.furlong.wire.GenerateRequest;
@@ -21,7 +22,6 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.Optional;
 
 /**
  * The endpoints of one SGLang server, typed. Every call blocks until its deadline at most; what goes wrong comes out as an
@@ -119,21 +119,6 @@ public final class SglangClient {
         return read(http.get(at("/v1/loads?include=all")).await(deadline), Loads.class);
     }
 
-    /** Ids of {@code text} as the server's tokenizer makes them; empty where there is no such route or no tokenizer. */
-    Optional<int[]> tokenize(String text, Duration deadline) throws InterruptedException {
-        try {
-            JsonNode reply = read(http.post(at("/tokenize"), bytes(Map.of("prompt", text, "add_special_tokens", false))).await(deadline), JsonNode.class);
-            JsonNode tokens = reply.path("tokens");
-            int[] ids = new int[tokens.size()];
-            for (int i = 0; i < ids.length; i++) {
-                ids[i] = tokens.get(i).asInt();
-            }
-            return tokens.isArray() ? Optional.of(ids) : Optional.empty();
-        } catch (EngineException e) {
-            return Optional.empty();
-        }
-    }
-
     private HttpResponse<byte[]> either(String path, String older, Duration deadline) throws EngineException, InterruptedException {
         HttpResponse<byte[]> response = http.get(at(path)).await(deadline);
         return response.statusCode() == 404 ? http.get(at(older)).await(deadline) : response;
@@ -162,7 +147,8 @@ public final class SglangClient {
             }
             return value;
         } catch (IOException e) {
-            throw new EngineException(EngineException.Kind.UNREADABLE, response.uri() + " answered what can't be read: " + e.getMessage(), e);
+            String why = e instanceof JsonProcessingException json ? json.getOriginalMessage() : String.valueOf(e.getMessage());
+            throw new EngineException(EngineException.Kind.UNREADABLE, response.uri() + " answered what can't be read: " + why.lines().findFirst().orElse(""), e);
         }
     }
 

@@ -11,7 +11,7 @@ record Answer(GenerateRequest request, int[] prompt, int[] tokens, float[] logPr
     private static final int EOS = 0;
 
     static Answer of(GenerateRequest request, HashModel.Delta delta, Quirks quirks, String engine) {
-        int[] prompt = request.inputIds().orElseThrow();
+        int[] prompt = prompt(request);
         int max = request.samplingParams().maxNewTokens().orElse(16);
         long seed = request.samplingParams().samplingSeed().orElse(0);
         String key = request.samplingParams().greedy() ? "greedy" : "seed" + seed;
@@ -30,6 +30,11 @@ record Answer(GenerateRequest request, int[] prompt, int[] tokens, float[] logPr
             promptLogProbs[i] = HashModel.logProb(prompt[i], i, delta, quirks.noise(), engine);
         }
         return new Answer(request, prompt, tokens, logProbs, promptLogProbs, ended, quirks, delta);
+    }
+
+    /** Text is cut into its characters. */
+    static int[] prompt(GenerateRequest request) {
+        return request.inputIds().orElseGet(() -> request.text().orElse("").chars().map(c -> c % HashModel.VOCAB).toArray());
     }
 
     String whole(String rid) {
@@ -79,6 +84,15 @@ record Answer(GenerateRequest request, int[] prompt, int[] tokens, float[] logPr
                 triple(out, logProbs[i], tokens[i]);
             }
             meta.put("output_token_logprobs_length", total);
+            if (request.topLogprobsNum() > 0) {
+                ArrayNode top = meta.putArray("output_top_logprobs");
+                double t = quirks.rawLogProbs() || request.samplingParams().greedy() ? 1 : request.samplingParams().temperature();
+                for (int i = from; i < to; i++) {
+                    ArrayNode best = top.addArray();
+                    triple(best, (float) (-0.4 / t), 1);
+                    triple(best, (float) (-1.4 / t), 2);
+                }
+            }
             if (request.logprobStartLen() >= 0) {
                 ArrayNode in = meta.putArray("input_token_logprobs");
                 for (int i = request.logprobStartLen(); i < prompt.length; i++) {

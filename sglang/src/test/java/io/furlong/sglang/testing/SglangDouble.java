@@ -8,7 +8,6 @@ import io.furlong.sglang.testing.TinyServer.Request;
 import io.furlong.wire.ErrorReply;
 import io.furlong.wire.GenerateBatch;
 import io.furlong.wire.GenerateRequest;
-import io.furlong.wire.GenerateResponse;
 import io.furlong.wire.RejectedRequest;
 import io.furlong.wire.WireJson;
 import java.io.IOException;
@@ -21,7 +20,6 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
@@ -66,6 +64,7 @@ public final class SglangDouble implements AutoCloseable {
     private final Map<String, Integer> counters = new HashMap<>();
     private final List<Pending> pending = new ArrayList<>();
     private final Map<String, Deque<Fault>> faults = new HashMap<>();
+    private final Map<String, Object> settings = new LinkedHashMap<>();
     private Function<Request, Fault> always = r -> new Fault.None();
     private boolean paused;
     private boolean holdWaiting;
@@ -96,6 +95,11 @@ public final class SglangDouble implements AutoCloseable {
     /** What every request meets. */
     public void always(Function<Request, Fault> fault) {
         locked(() -> always = fault);
+    }
+
+    /** {@code /server_info} says this. */
+    public void setting(String key, Object value) {
+        locked(() -> settings.put(key, value));
     }
 
     public void holdWaiting(boolean hold) {
@@ -297,7 +301,7 @@ public final class SglangDouble implements AutoCloseable {
             // From here on a refusal leaks the count, as there.
             GenerateBatch batch = GenerateBatch.read(body);
             GenerateRequest one = batch.requests().getFirst();
-            int prompt = one.inputIds().orElseThrow(() -> new RejectedRequest(ErrorReply.badValue("the double takes input_ids only"))).length;
+            int prompt = Answer.prompt(one).length;
             int tokens = one.samplingParams().maxNewTokens().orElse(16);
             if (prompt + tokens > quirks.contextLength()) {
                 throw new RejectedRequest(ErrorReply.badValue("Requested token count exceeds the model's maximum context length of " + quirks.contextLength() + " tokens."));
@@ -321,7 +325,7 @@ public final class SglangDouble implements AutoCloseable {
     }
 
     private HashModel.Delta acquire(String name) throws RejectedRequest {
-        if (name.isEmpty()) {
+        if (name.isEmpty() || quirks.ignoresLora()) {
             return HashModel.Delta.NONE;
         }
         if (!adapters.containsKey(name)) {
@@ -489,6 +493,7 @@ public final class SglangDouble implements AutoCloseable {
         if (quirks.embedded()) {
             info.putObject("furlong").put("inplace_upsert", true).put("abort_prefix", true).put("lora_digest", true);
         }
+        settings.forEach(info::putPOJO);
         return info;
     }
 
@@ -500,10 +505,5 @@ public final class SglangDouble implements AutoCloseable {
         } finally {
             lock.unlock();
         }
-    }
-
-    /** For tests that read a reply themselves. */
-    public static Optional<String> digestOf(GenerateResponse response) {
-        return response.metaInfo().loraDigest();
     }
 }

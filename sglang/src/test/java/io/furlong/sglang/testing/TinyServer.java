@@ -21,7 +21,7 @@ import java.util.concurrent.ConcurrentHashMap;
  */
 public final class TinyServer implements AutoCloseable {
     /** What came in. */
-    public record Request(String method, String path, String query, byte[] body) {
+    public record Request(String method, String path, String query, String authorization, byte[] body) {
         public String text() {
             return new String(body, StandardCharsets.UTF_8);
         }
@@ -169,14 +169,17 @@ public final class TinyServer implements AutoCloseable {
         }
         String[] parts = line.split(" ");
         int length = 0;
+        String authorization = "";
         for (String header = line(in); !header.isEmpty(); header = line(in)) {
             if (header.regionMatches(true, 0, "content-length:", 0, 15)) {
                 length = Integer.parseInt(header.substring(15).strip());
+            } else if (header.regionMatches(true, 0, "authorization:", 0, 14)) {
+                authorization = header.substring(14).strip();
             }
         }
         String target = parts[1];
         int q = target.indexOf('?');
-        return new Request(parts[0], q < 0 ? target : target.substring(0, q), q < 0 ? "" : target.substring(q + 1), in.readNBytes(length));
+        return new Request(parts[0], q < 0 ? target : target.substring(0, q), q < 0 ? "" : target.substring(q + 1), authorization, in.readNBytes(length));
     }
 
     private static String line(InputStream in) throws IOException {
