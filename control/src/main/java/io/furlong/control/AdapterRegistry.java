@@ -22,14 +22,12 @@ import java.time.InstantSource;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
@@ -39,14 +37,11 @@ import java.util.stream.Collectors;
  *
  * <p>Invariants. One writer at a time: every change holds {@link #writer} from reading the old state over the store's
  * transaction to the last listener, so changes are durable, then visible, then told, in one order. Readers take no lock:
- * they load one volatile field that holds an immutable {@link View}. What a reader sees is in the store, except for
+ * they load one volatile field of {@link Records}. What a reader sees is in the store, except for
  * {@code accumulated}, which is only as good as the gradient it counts. A listener must not block and must not change the
  * registry. Live registrations only are held here; ended ones are in the store.
  */
 public final class AdapterRegistry implements RegistryView, StepLog {
-    /** @param records live registrations by name, in order of registration */
-    private record View(RegistrySnapshot snapshot, Map<String, Registration> records) {}
-
     /** What someone who registers an adapter asks for. */
     public record Request(String tenant, String name, AdapterConfig config, WhenFull whenFull, Optional<OnceKey> once) {
         public Request(String tenant, String name, AdapterConfig config, WhenFull whenFull) {
@@ -66,11 +61,8 @@ public final class AdapterRegistry implements RegistryView, StepLog {
     private final InstantSource clock;
     private final VersionDirectories directories;
     private final EventFeed feed;
-    private final ReentrantLock writer = new ReentrantLock();
-    private final List<Consumer<RegistrySnapshot>> listeners = new CopyOnWriteArrayList<>();
-    private volatile View view;
-    /** Names of live registrations; written with {@link #writer} held. */
-    private final Map<RegistrationId, String> names = new ConcurrentHashMap<>();
+    private final Records records;
+    private final ReentrantLock writer;
     /** Guarded by {@link #writer}. */
     private long ordinal;
 
@@ -82,12 +74,8 @@ public final class AdapterRegistry implements RegistryView, StepLog {
         this.directories = directories;
         this.feed = new EventFeed(store);
         this.ordinal = store.lastOrdinal();
-        Map<String, Registration> records = new LinkedHashMap<>();
-        for (Registration r : store.live()) {
-            records.put(r.name(), r);
-            names.put(r.id(), r.name());
-        }
-        this.view = new View(snapshotOf(0, records), records);
+        this.records = new Records(store, feed);
+        this.writer = records.writer;
     }
 
     /**
@@ -99,7 +87,7 @@ public final class AdapterRegistry implements RegistryView, StepLog {
     public static AdapterRegistry open(Limits limits, List<ConfigCheck> checks, Store store, InstantSource clock,
                                        VersionDirectories directories) {
         AdapterRegistry registry = new AdapterRegistry(limits, checks, store, clock, directories);
-        for (Registration r : registry.view.records().values()) {
+        for (Registration r : registry.records.all()) {
             registry.removeUncommitted(r);
         }
         return registry;
@@ -109,17 +97,17 @@ public final class AdapterRegistry implements RegistryView, StepLog {
 
     @Override
     public RegistrySnapshot snapshot() {
-        return view.snapshot();
+        return records.snapshot();
     }
 
     /** A live registration by name. */
     public Optional<Registration> live(String name) {
-        return Optional.ofNullable(view.records().get(name));
+        return records.find(name);
     }
 
     /** All live registrations, in order of registration. */
     public List<Registration> live() {
-        return List.copyOf(view.records().values());
+        return List.copyOf(records.all());
     }
 
     /** The newest registration under a name, live or ended. */
@@ -146,14 +134,13 @@ public final class AdapterRegistry implements RegistryView, StepLog {
 
     @Override
     public Subscription onChange(Consumer<RegistrySnapshot> listener) {
-        listeners.add(listener);
-        return () -> listeners.remove(listener);
+        return records.onChange(listener);
     }
 
     /** What the last process left, in order of registration: for the loop to build up again. */
     public List<Recovered> recovered() {
         List<Recovered> all = new ArrayList<>();
-        for (Registration r : view.records().values()) {
+        for (Registration r : records.all()) {
             Optional<VersionRow> last = store.lastVersion(r.id());
             LedgerSnapshot ledger = last.map(v -> v.commit().ledger().afterCrash()).orElse(LedgerSnapshot.EMPTY);
             all.add(new Recovered(r, last, ledger, r.progress().prepared().or(() -> r.progress().inForce())));
@@ -189,7 +176,7 @@ public final class AdapterRegistry implements RegistryView, StepLog {
                     slot.isPresent() ? AdapterState.PENDING : AdapterState.QUEUED, config, Desired.NOTHING,
                     Progress.start(target), 0, Optional.empty(), Optional.empty(), clock.instant(), Optional.empty(), Optional.empty());
             Optional<Store.Once> once = request.once().map(o -> new Store.Once(o.key(), o.requestDigest(), r.id()));
-            write(new Change.Registered(r, once, List.of(event(r, slot.isPresent() ? "registered" : "queued", Map.of("slot", r.slot())))));
+            records.write(new Change.Registered(r, once, List.of(event(r, slot.isPresent() ? "registered" : "queued", Map.of("slot", r.slot())))));
             return r;
         } finally {
             writer.unlock();
@@ -210,19 +197,19 @@ public final class AdapterRegistry implements RegistryView, StepLog {
 
     /** The slot it gets; empty when it is to wait for one. */
     private Optional<Integer> admit(Request request) throws RefusedException {
-        Map<String, Registration> records = view.records();
-        admission.name(request.name(), Optional.ofNullable(records.get(request.name())));
-        admission.save(request.name(), request.config().save(), records.values(), store.latestWithSave(Admission.real(request.config().save())));
+        Collection<Registration> live = records.all();
+        admission.name(request.name(), records.find(request.name()));
+        admission.save(request.name(), request.config().save(), live, store.latestWithSave(Admission.real(request.config().save())));
         Optional<Store.Tenant> tenant = store.tenant(request.tenant());
         if (tenant.isPresent()) {
-            admission.quota(tenant.get(), records.values(), store.tokensOn(request.tenant(), today()));
+            admission.quota(tenant.get(), live, store.tokensOn(request.tenant(), today()));
         }
         try {
-            Optional<Integer> slot = admission.freeSlot(records.values());
+            Optional<Integer> slot = admission.freeSlot(live);
             if (slot.isEmpty()) {
                 throw new RefusedException(Kind.FULL, "No free adapter slots: all " + limits.maxAdapters() + " are taken");
             }
-            admission.places(request.name(), request.config(), records.values(), Optional.empty());
+            admission.places(request.name(), request.config(), live, Optional.empty());
             return slot;
         } catch (RefusedException full) {
             if (full.kind() == Kind.FULL && request.whenFull() == Request.WhenFull.QUEUE) {
@@ -269,7 +256,7 @@ public final class AdapterRegistry implements RegistryView, StepLog {
             Registration r = required(name);
             Registration patched = Patches.apply(r, patch);
             if (!patched.config().equals(r.config())) {
-                admission.places(name, patched.config(), view.records().values(), Optional.of(r));
+                admission.places(name, patched.config(), records.all(), Optional.of(r));
             }
             Optional<Trigger> run = patch.run().map(p -> p == Desired.Patch.Run.PAUSED ? Trigger.PAUSE : Trigger.RESUME);
             if (run.isPresent()) {
@@ -280,7 +267,7 @@ public final class AdapterRegistry implements RegistryView, StepLog {
                 };
             }
             if (!patched.equals(r)) {
-                write(new Change.Moved(patched, List.of(event(patched, "changed", Patches.describe(patch)))));
+                records.write(new Change.Moved(patched, List.of(event(patched, "changed", Patches.describe(patch)))));
             }
             return patched;
         } finally {
@@ -300,7 +287,7 @@ public final class AdapterRegistry implements RegistryView, StepLog {
                     .orElseThrow(() -> new RefusedException(Kind.INVALID, "version: adapter '" + name + "' has no committed version " + version
                             + " to go back to"));
             Registration wished = r.withDesired(r.desired().withRollback(row.commit().stamp().version()));
-            write(new Change.Moved(wished, List.of(event(wished, "rollback_wanted", Map.of("version", version)))));
+            records.write(new Change.Moved(wished, List.of(event(wished, "rollback_wanted", Map.of("version", version)))));
             return wished;
         } finally {
             writer.unlock();
@@ -313,7 +300,7 @@ public final class AdapterRegistry implements RegistryView, StepLog {
     public void fail(RegistrationId id, String reason, String remedy) {
         writer.lock();
         try {
-            Optional<Registration> found = byId(id);
+            Optional<Registration> found = records.find(id);
             if (found.isEmpty() || found.get().failure().isPresent()) {
                 return;
             }
@@ -330,7 +317,7 @@ public final class AdapterRegistry implements RegistryView, StepLog {
     public void stopped(RegistrationId id) {
         writer.lock();
         try {
-            byId(id).ifPresent(r -> moveIfPossible(r, Trigger.STOPPED, "cleanup", Map.of()));
+            records.find(id).ifPresent(r -> moveIfPossible(r, Trigger.STOPPED, "cleanup", Map.of()));
         } finally {
             writer.unlock();
         }
@@ -340,7 +327,7 @@ public final class AdapterRegistry implements RegistryView, StepLog {
     public void cleaned(RegistrationId id) {
         writer.lock();
         try {
-            Optional<Registration> found = byId(id);
+            Optional<Registration> found = records.find(id);
             if (found.isPresent()) {
                 Registration r = found.get();
                 boolean failed = r.failure().isPresent();
@@ -357,9 +344,9 @@ public final class AdapterRegistry implements RegistryView, StepLog {
     public void rows(RegistrationId id, long rows) {
         writer.lock();
         try {
-            byId(id).filter(r -> r.progress().rows() != rows).ifPresent(r -> {
+            records.find(id).filter(r -> r.progress().rows() != rows).ifPresent(r -> {
                 Registration known = r.withProgress(r.progress().withRows(rows, StopRules.targetStep(r, rows)));
-                write(new Change.Moved(known, List.of()));
+                records.write(new Change.Moved(known, List.of()));
             });
         } finally {
             writer.unlock();
@@ -370,9 +357,8 @@ public final class AdapterRegistry implements RegistryView, StepLog {
     public void accumulated(Map<RegistrationId, Integer> groups) {
         writer.lock();
         try {
-            Map<String, Registration> records = new LinkedHashMap<>(view.records());
-            records.replaceAll((name, r) -> groups.containsKey(r.id()) ? r.withAccumulated(groups.get(r.id())) : r);
-            show(records);
+            List<Registration> counted = groups.keySet().stream().flatMap(id -> records.find(id).stream()).toList();
+            records.showOnly(counted, r -> r.withAccumulated(groups.get(r.id())));
         } finally {
             writer.unlock();
         }
@@ -382,10 +368,10 @@ public final class AdapterRegistry implements RegistryView, StepLog {
     public void evaluated(RegistrationId id, long step, double accuracy) {
         writer.lock();
         try {
-            byId(id).ifPresent(r -> {
+            records.find(id).ifPresent(r -> {
                 boolean met = r.config().stop().rewardTarget().stream().anyMatch(t -> accuracy >= t);
                 Registration e = r.withProgress(r.progress().withTargetHeld(met ? r.progress().targetHeld() + 1 : 0));
-                write(new Change.Moved(e, List.of(event(e, "evaluated", Map.of("step", step, "accuracy", accuracy)))));
+                records.write(new Change.Moved(e, List.of(event(e, "evaluated", Map.of("step", step, "accuracy", accuracy)))));
             });
         } finally {
             writer.unlock();
@@ -394,13 +380,13 @@ public final class AdapterRegistry implements RegistryView, StepLog {
 
     /** Why a live registration is done, if one of its stop rules is met. */
     public Optional<String> stopReached(RegistrationId id) {
-        return byId(id).flatMap(r -> StopRules.reached(r, clock.instant()));
+        return records.find(id).flatMap(r -> StopRules.reached(r, clock.instant()));
     }
 
     /** Carries out what time alone decides: drains that took too long end now, wall-clock limits end adapters. */
     public void expire() {
         Instant now = clock.instant();
-        for (Registration r : view.records().values()) {
+        for (Registration r : records.all()) {
             try {
                 if (r.state() == AdapterState.RETIRING && r.retirement().filter(t -> t.mode() == Mode.DRAIN && !now.isBefore(t.deadline())).isPresent()) {
                     retire(r.name(), Mode.NOW, Cause.USER, "drain took longer than " + limits.drain());
@@ -415,7 +401,7 @@ public final class AdapterRegistry implements RegistryView, StepLog {
 
     /** When {@link #expire} has something to do next. */
     public Optional<Instant> nextExpiry() {
-        return view.records().values().stream()
+        return records.all().stream()
                 .flatMap(r -> r.retirement().isPresent()
                         ? r.retirement().stream().filter(t -> t.mode() == Mode.DRAIN && r.state() == AdapterState.RETIRING).map(Retirement::deadline)
                         : StopRules.wallClockEnd(r).stream())
@@ -428,13 +414,13 @@ public final class AdapterRegistry implements RegistryView, StepLog {
     public long nextVersion(RegistrationId id) {
         writer.lock();
         try {
-            Registration r = byId(id).orElseThrow(() -> new IllegalStateException("registration " + id + " has ended; it gets no new version"));
+            Registration r = records.find(id).orElseThrow(() -> new IllegalStateException("registration " + id + " has ended; it gets no new version"));
             long committed = store.lastVersion(id).map(v -> v.commit().stamp().version()).orElse(0L);
             if (r.progress().lastVersion() != committed) {
                 removeUncommitted(r);
             }
             Registration given = r.withProgress(r.progress().withLastVersion(r.progress().lastVersion() + 1));
-            write(new Change.Moved(given, List.of()));
+            records.write(new Change.Moved(given, List.of()));
             return given.progress().lastVersion();
         } finally {
             writer.unlock();
@@ -446,7 +432,7 @@ public final class AdapterRegistry implements RegistryView, StepLog {
         writer.lock();
         try {
             PolicyStamp stamp = commit.stamp();
-            Registration r = byId(stamp.registration()).filter(Registration::mayCommit)
+            Registration r = records.find(stamp.registration()).filter(Registration::mayCommit)
                     .orElseThrow(() -> new StaleRegistrationException(commit.adapter(), stamp.registration()));
             boolean rollback = r.desired().rollback().isPresent() && stamp.step() < r.progress().step() + 1;
             Progress before = r.progress();
@@ -456,7 +442,7 @@ public final class AdapterRegistry implements RegistryView, StepLog {
             }
             Registration next = Patches.atBoundary(r.withProgress(before.committed(commit)).withAccumulated(0), rollback);
             long tokens = Math.max(0, commit.generatedTokens() - before.generatedTokens());
-            write(new Change.Committed(next, commit, tokens, List.of(event(next, rollback ? "rolled_back" : "committed",
+            records.write(new Change.Committed(next, commit, tokens, List.of(event(next, rollback ? "rolled_back" : "committed",
                     Map.of("step", stamp.step(), "version", stamp.version(), "digest", stamp.digest())))));
         } finally {
             writer.unlock();
@@ -467,7 +453,7 @@ public final class AdapterRegistry implements RegistryView, StepLog {
     public void inForce(PolicyStamp stamp) throws StaleRegistrationException {
         writer.lock();
         try {
-            Optional<Registration> found = byId(stamp.registration());
+            Optional<Registration> found = records.find(stamp.registration());
             if (found.isEmpty() || !(Lifecycle.on(found.get().state(), Trigger.IN_FORCE) instanceof Move.To to)) {
                 throw new StaleRegistrationException(found.map(Registration::name).orElse(stamp.servedName()), stamp.registration());
             }
@@ -476,7 +462,7 @@ public final class AdapterRegistry implements RegistryView, StepLog {
                 return;
             }
             Registration next = r.withProgress(r.progress().inForce(stamp)).withState(to.state()).activated(clock.instant());
-            write(new Change.InForce(next, stamp, List.of(event(next, "in_force", Map.of("step", stamp.step(), "version", stamp.version())))));
+            records.write(new Change.InForce(next, stamp, List.of(event(next, "in_force", Map.of("step", stamp.step(), "version", stamp.version())))));
         } finally {
             writer.unlock();
         }
@@ -491,14 +477,14 @@ public final class AdapterRegistry implements RegistryView, StepLog {
     public void removeVersions(RegistrationId id, Set<Long> versions, Set<Long> keep) {
         writer.lock();
         try {
-            Optional<Registration> found = byId(id);
+            Optional<Registration> found = records.find(id);
             if (found.isEmpty()) {
                 return;
             }
             Registration r = found.get();
             Set<Long> gone = versions.stream().filter(v -> !keep.contains(v) && !holds(r, v)).collect(Collectors.toSet());
             if (!gone.isEmpty()) {
-                write(new Change.Removed(r, List.copyOf(gone), List.of()));
+                records.write(new Change.Removed(r, List.copyOf(gone), List.of()));
                 directories.remove(r.name(), id, gone);
             }
         } catch (IOException e) {
@@ -517,7 +503,8 @@ public final class AdapterRegistry implements RegistryView, StepLog {
     // ---- Inside, with the writer's lock held.
 
     private void removeUncommitted(Registration r) {
-        Set<Long> committed = store.versions(r.id()).stream().map(v -> v.commit().stamp().version()).collect(Collectors.toSet());
+        Set<Long> committed = store.versions(r.id()).stream()
+                .filter(v -> v.state() != VersionRow.State.REMOVED).map(v -> v.commit().stamp().version()).collect(Collectors.toSet());
         try {
             directories.keepOnly(r.name(), r.id(), committed);
         } catch (IOException e) {
@@ -528,13 +515,13 @@ public final class AdapterRegistry implements RegistryView, StepLog {
 
     /** Gives free slots to queued adapters, in order of registration, as long as the first of them fits. */
     private void seatQueued() {
-        for (Registration r : List.copyOf(view.records().values())) {
+        for (Registration r : List.copyOf(records.all())) {
             if (r.state() != AdapterState.QUEUED) {
                 continue;
             }
-            Optional<Integer> slot = admission.freeSlot(view.records().values());
+            Optional<Integer> slot = admission.freeSlot(records.all());
             try {
-                admission.places(r.name(), r.config(), view.records().values(), Optional.empty());
+                admission.places(r.name(), r.config(), records.all(), Optional.empty());
             } catch (RefusedException full) {
                 return;
             }
@@ -559,7 +546,7 @@ public final class AdapterRegistry implements RegistryView, StepLog {
             case Move.To to -> {
                 Registration moved = r.withState(to.state());
                 Registration end = to.state().terminal() ? moved.ended(clock.instant()) : moved;
-                write(new Change.Moved(end, List.of(event(end, kind, detail))));
+                records.write(new Change.Moved(end, List.of(event(end, kind, detail))));
                 yield end;
             }
             case Move.Already already -> r;
@@ -576,19 +563,14 @@ public final class AdapterRegistry implements RegistryView, StepLog {
     }
 
     private Registration required(String name) throws RefusedException {
-        Registration r = view.records().get(name);
-        if (r != null) {
-            return r;
+        Optional<Registration> live = records.find(name);
+        if (live.isPresent()) {
+            return live.get();
         }
         Optional<Registration> ended = store.latest(name);
         throw ended.isPresent()
                 ? new RefusedException(Kind.CONFLICT, "adapter '" + name + "' has " + (ended.get().state() == AdapterState.FAILED ? "failed" : "completed"))
                 : new RefusedException(Kind.UNKNOWN, "Adapter '" + name + "' not registered");
-    }
-
-    private Optional<Registration> byId(RegistrationId id) {
-        String name = names.get(id);
-        return name == null ? Optional.empty() : live(name).filter(r -> r.id().equals(id));
     }
 
     private ControlEvent event(Registration r, String kind, Map<String, Object> detail) {
@@ -597,33 +579,5 @@ public final class AdapterRegistry implements RegistryView, StepLog {
 
     private LocalDate today() {
         return LocalDate.ofInstant(clock.instant(), ZoneOffset.UTC);
-    }
-
-    /** Durable, then visible, then told. */
-    private void write(Change change) {
-        List<ControlEvent> events = store.write(change);
-        Map<String, Registration> records = new LinkedHashMap<>(view.records());
-        Registration r = change.registration();
-        if (r.state().terminal()) {
-            records.remove(r.name());
-            names.remove(r.id());
-        } else {
-            names.put(r.id(), r.name());
-            records.put(r.name(), r);
-        }
-        show(records);
-        feed.publish(events);
-    }
-
-    private void show(Map<String, Registration> records) {
-        RegistrySnapshot next = snapshotOf(view.snapshot().epoch() + 1, records);
-        view = new View(next, records);
-        listeners.forEach(l -> l.accept(next));
-    }
-
-    private static RegistrySnapshot snapshotOf(long epoch, Map<String, Registration> records) {
-        Map<String, io.furlong.core.Adapter> adapters = new LinkedHashMap<>();
-        records.values().forEach(r -> adapters.put(r.name(), r.adapter()));
-        return new RegistrySnapshot(epoch, adapters);
     }
 }

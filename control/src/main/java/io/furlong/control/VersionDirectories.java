@@ -14,8 +14,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The files of versions: directories whose names begin {@code {adapter}.{12 hex of the registration}@v{number}}, finished or
- * not, directly under any of the roots.
+ * The files of versions: directories directly under any of the roots whose names begin
+ * {@code {adapter}.{12 hex of the registration}@v{number}}, after a dot and a word such as {@code .unfinished-} while they are written.
  */
 public final class VersionDirectories {
     private final List<Path> roots;
@@ -45,7 +45,7 @@ public final class VersionDirectories {
     private record Found(Path directory, long version) {}
 
     private List<Found> find(String adapter, RegistrationId registration) throws IOException {
-        Pattern name = Pattern.compile("\\.?" + Pattern.quote(adapter + "." + registration.shortHex() + "@v") + "(\\d{1,18})(\\D.*)?");
+        Pattern name = Pattern.compile("(?:\\.(?:[a-z]+-)?)?" + Pattern.quote(adapter + "." + registration.shortHex() + "@v") + "(\\d{1,18})(\\D.*)?");
         List<Found> found = new ArrayList<>();
         for (Path root : roots) {
             if (!Files.isDirectory(root)) {
