@@ -19,8 +19,6 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.time.Instant;
 import java.time.InstantSource;
-import java.time.LocalDate;
-import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -61,6 +59,7 @@ public final class AdapterRegistry implements RegistryView, StepLog {
     private final InstantSource clock;
     private final VersionDirectories directories;
     private final EventFeed feed;
+    private final Quotas quotas;
     private final Records records;
     private final ReentrantLock writer;
     /** Guarded by {@link #writer}. */
@@ -73,6 +72,7 @@ public final class AdapterRegistry implements RegistryView, StepLog {
         this.clock = clock;
         this.directories = directories;
         this.feed = new EventFeed(store);
+        this.quotas = new Quotas(store, clock);
         this.ordinal = store.lastOrdinal();
         this.records = new Records(store, feed);
         this.writer = records.writer;
@@ -153,7 +153,12 @@ public final class AdapterRegistry implements RegistryView, StepLog {
     /** Says whether {@link #register} would accept this now; changes nothing. */
     public void validate(Request request) throws RefusedException {
         admission.config(request.name(), request.config());
-        admit(request);
+        writer.lock();
+        try {
+            admit(request);
+        } finally {
+            writer.unlock();
+        }
     }
 
     /** Registers an adapter: PENDING in the lowest free slot, or QUEUED when full and the request says so. */
@@ -174,7 +179,7 @@ public final class AdapterRegistry implements RegistryView, StepLog {
             long target = StopRules.firstTarget(config.stop());
             Registration r = new Registration(RegistrationId.random(), request.name(), request.tenant(), ++ordinal, slot.orElse(-1),
                     slot.isPresent() ? AdapterState.PENDING : AdapterState.QUEUED, config, Desired.NOTHING,
-                    Progress.start(target), 0, Optional.empty(), Optional.empty(), clock.instant(), Optional.empty(), Optional.empty());
+                    Progress.start(target), 0, Optional.empty(), Optional.empty(), Optional.empty(), clock.instant(), Optional.empty(), Optional.empty());
             Optional<Store.Once> once = request.once().map(o -> new Store.Once(o.key(), o.requestDigest(), r.id()));
             records.write(new Change.Registered(r, once, List.of(event(r, slot.isPresent() ? "registered" : "queued", Map.of("slot", r.slot())))));
             return r;
@@ -200,9 +205,9 @@ public final class AdapterRegistry implements RegistryView, StepLog {
         Collection<Registration> live = records.all();
         admission.name(request.name(), records.find(request.name()));
         admission.save(request.name(), request.config().save(), live, store.latestWithSave(Admission.real(request.config().save())));
-        Optional<Store.Tenant> tenant = store.tenant(request.tenant());
+        Optional<Store.Tenant> tenant = quotas.tenant(request.tenant());
         if (tenant.isPresent()) {
-            admission.quota(tenant.get(), live, store.tokensOn(request.tenant(), today()));
+            admission.quota(tenant.get(), live, quotas.tokensToday(request.tenant()));
         }
         try {
             Optional<Integer> slot = admission.freeSlot(live);
@@ -220,11 +225,11 @@ public final class AdapterRegistry implements RegistryView, StepLog {
     }
 
     public Registration pause(String name) throws RefusedException {
-        return moveNamed(name, Trigger.PAUSE, "paused", Map.of());
+        return patch(name, Desired.Patch.run(Desired.Patch.Run.PAUSED));
     }
 
     public Registration resume(String name) throws RefusedException {
-        return moveNamed(name, Trigger.RESUME, "resumed", Map.of());
+        return patch(name, Desired.Patch.run(Desired.Patch.Run.RUNNING));
     }
 
     /**
@@ -260,9 +265,12 @@ public final class AdapterRegistry implements RegistryView, StepLog {
             }
             Optional<Trigger> run = patch.run().map(p -> p == Desired.Patch.Run.PAUSED ? Trigger.PAUSE : Trigger.RESUME);
             if (run.isPresent()) {
+                if (run.get() == Trigger.RESUME && quotas.heldUntil(r.tenant()).isPresent()) {
+                    throw new RefusedException(Kind.QUOTA, "tenant '" + r.tenant() + "' has used up its tokens of the day");
+                }
                 patched = switch (Lifecycle.on(r.state(), run.get())) {
-                    case Move.To to -> patched.withState(to.state());
-                    case Move.Already already -> patched;
+                    case Move.To to -> patched.withState(to.state()).held(Optional.empty());
+                    case Move.Already already -> patched.held(Optional.empty());
                     case Move.Refused refused -> throw new RefusedException(Kind.CONFLICT, "adapter '" + name + "' " + refused.why());
                 };
             }
@@ -383,29 +391,25 @@ public final class AdapterRegistry implements RegistryView, StepLog {
         return records.find(id).flatMap(r -> StopRules.reached(r, clock.instant()));
     }
 
-    /** Carries out what time alone decides: drains that took too long end now, wall-clock limits end adapters. */
-    public void expire() {
-        Instant now = clock.instant();
-        for (Registration r : records.all()) {
-            try {
-                if (r.state() == AdapterState.RETIRING && r.retirement().filter(t -> t.mode() == Mode.DRAIN && !now.isBefore(t.deadline())).isPresent()) {
-                    retire(r.name(), Mode.NOW, Cause.USER, "drain took longer than " + limits.drain());
-                } else if (r.retirement().isEmpty() && StopRules.wallClockEnd(r).filter(end -> !now.isBefore(end)).isPresent()) {
-                    retire(r.name(), Mode.DRAIN, Cause.FINISHED, StopRules.reached(r, now).orElse("wall-clock limit reached"));
-                }
-            } catch (RefusedException ended) {
-                continue;
-            }
+    /** A tenant whose quota of the day was used up may go on. */
+    void release(RegistrationId id) {
+        writer.lock();
+        try {
+            records.find(id).filter(r -> r.heldUntil().isPresent() && r.state() == AdapterState.PAUSED).ifPresent(r ->
+                    moveIfPossible(r.held(Optional.empty()), Trigger.RESUME, "resumed", Map.of("why", "a new day")));
+        } finally {
+            writer.unlock();
         }
     }
 
-    /** When {@link #expire} has something to do next. */
-    public Optional<Instant> nextExpiry() {
-        return records.all().stream()
-                .flatMap(r -> r.retirement().isPresent()
-                        ? r.retirement().stream().filter(t -> t.mode() == Mode.DRAIN && r.state() == AdapterState.RETIRING).map(Retirement::deadline)
-                        : StopRules.wallClockEnd(r).stream())
-                .min(Instant::compareTo);
+    /** What a tenant may use from now on. */
+    public void quota(Store.Tenant tenant) {
+        writer.lock();
+        try {
+            quotas.save(tenant);
+        } finally {
+            writer.unlock();
+        }
     }
 
     // ---- The record of steps.
@@ -415,8 +419,7 @@ public final class AdapterRegistry implements RegistryView, StepLog {
         writer.lock();
         try {
             Registration r = records.find(id).orElseThrow(() -> new IllegalStateException("registration " + id + " has ended; it gets no new version"));
-            long committed = store.lastVersion(id).map(v -> v.commit().stamp().version()).orElse(0L);
-            if (r.progress().lastVersion() != committed) {
+            if (r.progress().lastVersion() != r.progress().lastCommitted()) {
                 removeUncommitted(r);
             }
             Registration given = r.withProgress(r.progress().withLastVersion(r.progress().lastVersion() + 1));
@@ -436,14 +439,17 @@ public final class AdapterRegistry implements RegistryView, StepLog {
                     .orElseThrow(() -> new StaleRegistrationException(commit.adapter(), stamp.registration()));
             boolean rollback = r.desired().rollback().isPresent() && stamp.step() < r.progress().step() + 1;
             Progress before = r.progress();
-            if (stamp.version() > before.lastVersion() || before.begun() && !rollback && stamp.step() != before.step() + 1) {
+            if (stamp.version() > before.lastVersion() || stamp.version() <= before.lastCommitted() || before.begun() && !rollback && stamp.step() != before.step() + 1) {
                 throw new IllegalStateException("adapter '" + r.name() + "': commit of step " + stamp.step() + " as version " + stamp.version()
                         + " after step " + before.step() + " and version " + before.lastVersion());
             }
             Registration next = Patches.atBoundary(r.withProgress(before.committed(commit)).withAccumulated(0), rollback);
             long tokens = Math.max(0, commit.generatedTokens() - before.generatedTokens());
+            long today = quotas.tokensToday(r.tenant());
             records.write(new Change.Committed(next, commit, tokens, List.of(event(next, rollback ? "rolled_back" : "committed",
                     Map.of("step", stamp.step(), "version", stamp.version(), "digest", stamp.digest())))));
+            quotas.booked(r.tenant(), today, tokens);
+            quotas.heldUntil(r.tenant()).ifPresent(until -> hold(r.tenant(), until));
         } finally {
             writer.unlock();
         }
@@ -532,12 +538,11 @@ public final class AdapterRegistry implements RegistryView, StepLog {
         }
     }
 
-    private Registration moveNamed(String name, Trigger trigger, String kind, Map<String, Object> detail) throws RefusedException {
-        writer.lock();
-        try {
-            return move(required(name), trigger, kind, detail);
-        } finally {
-            writer.unlock();
+    private void hold(String tenant, Instant until) {
+        for (Registration r : List.copyOf(records.all())) {
+            if (r.tenant().equals(tenant) && r.state() == AdapterState.ACTIVE) {
+                moveIfPossible(r.held(Optional.of(until)), Trigger.PAUSE, "paused", Map.of("why", "the tenant's tokens of the day are used up"));
+            }
         }
     }
 
@@ -575,9 +580,5 @@ public final class AdapterRegistry implements RegistryView, StepLog {
 
     private ControlEvent event(Registration r, String kind, Map<String, Object> detail) {
         return new ControlEvent(0, clock.instant(), r.tenant(), r.name(), r.id().hex(), kind, detail);
-    }
-
-    private LocalDate today() {
-        return LocalDate.ofInstant(clock.instant(), ZoneOffset.UTC);
     }
 }

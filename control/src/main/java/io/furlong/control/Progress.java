@@ -29,6 +29,11 @@ public record Progress(long startStep, long step, long targetStep, long lastVers
         return inForce.isPresent() || prepared.isPresent();
     }
 
+    /** The highest version committed; 0 when none is. */
+    public long lastCommitted() {
+        return Math.max(prepared.map(PolicyStamp::version).orElse(0L), inForce.map(PolicyStamp::version).orElse(0L));
+    }
+
     public Progress withLastVersion(long version) {
         return new Progress(startStep, step, targetStep, version, inForce, prepared, rows, finishedRows, generatedTokens,
                 trainedTokens, targetHeld);

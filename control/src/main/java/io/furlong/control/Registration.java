@@ -13,11 +13,12 @@ import java.util.Optional;
  * @param ordinal      order of registration over the whole store
  * @param slot         −1 when it holds none
  * @param accumulated  groups accumulated towards the next step; not durable
+ * @param heldUntil    when it goes on by itself, if its tenant's quota of the day is used up
  * @param activatedAt  when its first version came into force
  */
 public record Registration(RegistrationId id, String name, String tenant, long ordinal, int slot, AdapterState state,
                            AdapterConfig config, Desired desired, Progress progress, int accumulated,
-                           Optional<Retirement> retirement, Optional<Failure> failure, Instant registeredAt,
+                           Optional<Retirement> retirement, Optional<Failure> failure, Optional<Instant> heldUntil, Instant registeredAt,
                            Optional<Instant> activatedAt, Optional<Instant> endedAt) {
     /** As other rooms see it. */
     public Adapter adapter() {
@@ -38,51 +39,56 @@ public record Registration(RegistrationId id, String name, String tenant, long o
 
     public Registration withState(AdapterState next) {
         return new Registration(id, name, tenant, ordinal, next.holdsSlot() ? slot : -1, next, config, desired, progress, accumulated,
-                retirement, failure, registeredAt, activatedAt, endedAt);
+                retirement, failure, heldUntil, registeredAt, activatedAt, endedAt);
     }
 
     public Registration withSlot(int place) {
         return new Registration(id, name, tenant, ordinal, place, state, config, desired, progress, accumulated, retirement, failure,
-                registeredAt, activatedAt, endedAt);
+                heldUntil, registeredAt, activatedAt, endedAt);
     }
 
     public Registration withConfig(AdapterConfig c) {
         return new Registration(id, name, tenant, ordinal, slot, state, c, desired, progress, accumulated, retirement, failure,
-                registeredAt, activatedAt, endedAt);
+                heldUntil, registeredAt, activatedAt, endedAt);
     }
 
     public Registration withDesired(Desired d) {
         return new Registration(id, name, tenant, ordinal, slot, state, config, d, progress, accumulated, retirement, failure,
-                registeredAt, activatedAt, endedAt);
+                heldUntil, registeredAt, activatedAt, endedAt);
     }
 
     public Registration withProgress(Progress p) {
         return new Registration(id, name, tenant, ordinal, slot, state, config, desired, p, accumulated, retirement, failure,
-                registeredAt, activatedAt, endedAt);
+                heldUntil, registeredAt, activatedAt, endedAt);
     }
 
     public Registration withAccumulated(int groups) {
         return new Registration(id, name, tenant, ordinal, slot, state, config, desired, progress, groups, retirement, failure,
-                registeredAt, activatedAt, endedAt);
+                heldUntil, registeredAt, activatedAt, endedAt);
     }
 
     public Registration withRetirement(Retirement r) {
         return new Registration(id, name, tenant, ordinal, slot, state, config, desired, progress, accumulated, Optional.of(r), failure,
-                registeredAt, activatedAt, endedAt);
+                heldUntil, registeredAt, activatedAt, endedAt);
     }
 
     public Registration withFailure(Failure f) {
         return new Registration(id, name, tenant, ordinal, slot, state, config, desired, progress, accumulated, retirement,
-                Optional.of(f), registeredAt, activatedAt, endedAt);
+                Optional.of(f), heldUntil, registeredAt, activatedAt, endedAt);
     }
 
     public Registration activated(Instant at) {
         return activatedAt.isPresent() ? this : new Registration(id, name, tenant, ordinal, slot, state, config, desired, progress,
-                accumulated, retirement, failure, registeredAt, Optional.of(at), endedAt);
+                accumulated, retirement, failure, heldUntil, registeredAt, Optional.of(at), endedAt);
     }
 
     public Registration ended(Instant at) {
         return new Registration(id, name, tenant, ordinal, slot, state, config, desired, progress, 0, retirement, failure,
-                registeredAt, activatedAt, Optional.of(at));
+                heldUntil, registeredAt, activatedAt, Optional.of(at));
+    }
+
+    public Registration held(Optional<Instant> until) {
+        return new Registration(id, name, tenant, ordinal, slot, state, config, desired, progress, accumulated, retirement, failure, until,
+                registeredAt, activatedAt, endedAt);
     }
 }

@@ -14,6 +14,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.furlong.control.store.Stores;
 import io.furlong.core.AdapterState;
 import io.furlong.core.PolicyStamp;
+import io.furlong.core.StopRule;
 import io.furlong.core.StepLog.StaleRegistrationException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -27,6 +28,7 @@ class RegistryTest {
     private final Fixtures.Clock clock = new Fixtures.Clock();
     private final Store store = Stores.memory();
     private final AdapterRegistry registry = registry(store, limits(2), clock);
+    private final DeadlineWatch watch = new DeadlineWatch(registry);
 
     @AfterEach
     void close() {
@@ -186,11 +188,85 @@ class RegistryTest {
     void draining_turns_into_now_at_its_deadline() throws Exception {
         active(registry, "a");
         registry.retire("a", Retirement.Mode.DRAIN, Retirement.Cause.USER, "");
-        registry.expire();
+        watch.expire();
         assertThat(registry.live("a").orElseThrow().retirement().orElseThrow().mode()).isEqualTo(Retirement.Mode.DRAIN);
         clock.advance(Duration.ofSeconds(60));
-        registry.expire();
+        watch.expire();
         assertThat(registry.live("a").orElseThrow().retirement().orElseThrow().mode()).isEqualTo(Retirement.Mode.NOW);
-        assertThat(registry.nextExpiry()).isEmpty();
+        assertThat(watch.nextExpiry()).isEmpty();
+    }
+
+    @Test
+    void quotas_of_a_tenant_bound_its_adapters_and_its_tokens_of_the_day() throws Exception {
+        registry.quota(new Store.Tenant("acme", 1, 1, 250));
+        Registration a = active(registry, "a");
+        assertThatThrownBy(() -> registry.register(request("b"))).isInstanceOf(RefusedException.class).hasMessageContaining("1 adapters of 1");
+        step(registry, a, 1);
+        step(registry, a, 2);
+        assertThat(registry.live("a").orElseThrow().state()).isEqualTo(AdapterState.ACTIVE);
+        step(registry, a, 3);
+        assertThat(registry.live("a").orElseThrow().state()).isEqualTo(AdapterState.PAUSED);
+        assertThatThrownBy(() -> registry.resume("a")).isInstanceOf(RefusedException.class).hasMessageContaining("tokens of the day");
+        assertThat(store.tokensOn("acme", java.time.LocalDate.parse("2026-01-01"))).isEqualTo(300);
+        clock.advance(Duration.ofHours(24));
+        watch.expire();
+        assertThat(registry.live("a").orElseThrow().state()).isEqualTo(AdapterState.ACTIVE);
+    }
+
+    @Test
+    void stop_rules_end_an_adapter_by_steps_epochs_reward_tokens_or_time() throws Exception {
+        Registration a = registry.register(new AdapterRegistry.Request("acme", "a", Fixtures.config("a",
+                new StopRule(OptionalInt.empty(), OptionalInt.of(2), OptionalDouble.of(0.9), 2, java.util.Optional.of(Duration.ofHours(1)),
+                        java.util.OptionalLong.of(250)), 1), AdapterRegistry.Request.WhenFull.REFUSE));
+        registry.rows(a.id(), 10);
+        assertThat(registry.live("a").orElseThrow().progress().targetStep()).isEqualTo(5);
+        step(registry, a, 0);
+        step(registry, a, 1);
+        assertThat(registry.stopReached(a.id())).isEmpty();
+        registry.evaluated(a.id(), 1, 0.95);
+        registry.evaluated(a.id(), 1, 0.5);
+        registry.evaluated(a.id(), 1, 0.95);
+        assertThat(registry.stopReached(a.id())).isEmpty();
+        registry.evaluated(a.id(), 1, 0.91);
+        assertThat(registry.stopReached(a.id()).orElseThrow()).contains("reward target 0.9 held for 2");
+        registry.evaluated(a.id(), 1, 0.1);
+        step(registry, a, 2);
+        step(registry, a, 3);
+        assertThat(registry.stopReached(a.id()).orElseThrow()).contains("300 tokens generated of 250");
+        step(registry, a, 4);
+        step(registry, a, 5);
+        assertThat(registry.stopReached(a.id()).orElseThrow()).contains("step 5 of 5");
+        clock.advance(Duration.ofHours(1));
+        watch.expire();
+        assertThat(registry.live("a").orElseThrow().retirement().orElseThrow().cause()).isEqualTo(Retirement.Cause.FINISHED);
+    }
+
+    @Test
+    void steps_are_counted_from_where_the_adapter_resumed() throws Exception {
+        Registration a = registry.register(new AdapterRegistry.Request("acme", "a", Fixtures.config("a", StopRule.steps(3), 1),
+                AdapterRegistry.Request.WhenFull.REFUSE));
+        step(registry, a, 40);
+        assertThat(registry.snapshot().find("a").orElseThrow().targetStep()).isEqualTo(43);
+        assertThat(registry.snapshot().find("a").orElseThrow().admits()).isTrue();
+        step(registry, a, 41);
+        step(registry, a, 42);
+        step(registry, a, 43);
+        assertThat(registry.snapshot().find("a").orElseThrow().admits()).isFalse();
+    }
+
+    @Test
+    void a_save_directory_is_its_adapters_own() throws Exception {
+        active(registry, "a");
+        assertThatThrownBy(() -> registry.register(saving("b", "/save/a"))).hasMessageContaining("overlaps");
+        assertThatThrownBy(() -> registry.register(saving("b", "/save/a/inner"))).hasMessageContaining("overlaps");
+        assertThatThrownBy(() -> registry.register(saving("b", "/save"))).hasMessageContaining("overlaps");
+        end(registry, registry.live("a").orElseThrow());
+        assertThatThrownBy(() -> registry.register(saving("b", "/save/a"))).hasMessageContaining("what adapter 'a' left");
+        registry.register(saving("a", "/save/a"));
+    }
+
+    private static AdapterRegistry.Request saving(String name, String save) {
+        return new AdapterRegistry.Request("acme", name, Patches.withSave(Fixtures.config(name), java.nio.file.Path.of(save)),
+                AdapterRegistry.Request.WhenFull.REFUSE);
     }
 }
