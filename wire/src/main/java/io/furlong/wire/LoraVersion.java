@@ -7,7 +7,7 @@ import com.fasterxml.jackson.annotation.JsonPropertyOrder;
  * {@code [first output token, version]}: from this output token on, these weights of an adapter that is replaced in place made the tokens.
  *
  * @param fromToken zero-based
- * @param version   as given with the upsert, otherwise the engine's own count of loads of that name
+ * @param version   as given with the upsert, otherwise the engine's own number of that load
  */
 @JsonFormat(shape = JsonFormat.Shape.ARRAY)
 @JsonPropertyOrder({"from_token", "version"})

@@ -19,10 +19,10 @@ import java.util.TreeMap;
  * @param topK              ≥ 1, or −1 for all
  * @param frequencyPenalty  subtracted once per earlier occurrence in the output, [−2, 2]
  * @param presencePenalty   subtracted once if the token occurred in the output, [−2, 2]
- * @param repetitionPenalty divides positive and multiplies negative logits of tokens seen in prompt or output, (0, 2]
+ * @param repetitionPenalty divides positive and multiplies negative logits of tokens that occurred in the output, (0, 2]
  * @param stop              strings that end the response
- * @param stopTokenIds      token ids that end the response, beside the model's own end tokens
- * @param ignoreEos         end tokens of the model do not end the response
+ * @param stopTokenIds      token ids that end the response, beside the model's own end tokens; ignored with {@code ignoreEos}
+ * @param ignoreEos         no token ends the response
  * @param noStopTrim        the stop string stays in the text
  * @param logitBias         added to the logits, by token id
  * @param samplingSeed      the same seed, prompt and weights give the same response

@@ -1,6 +1,5 @@
 package io.furlong.wire;
 
-import com.fasterxml.jackson.annotation.JsonProperty;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -17,14 +16,14 @@ public record ServerInfo(Optional<String> modelPath, Optional<String> servedMode
                          Optional<List<String>> loraTargetModules, OptionalInt tokenizerWorkerNum, OptionalInt dpSize, OptionalInt contextLength,
                          OptionalInt maxTotalNumTokens, OptionalInt maxReqInputLen, OptionalInt maxRunningRequests,
                          Optional<Boolean> skipTokenizerInit, Optional<Boolean> enableDeterministicInference,
-                         @JsonProperty("incremental_streaming_output") Optional<Boolean> incrementalStreamingOutput, Optional<Furlong> furlong) {
+                         Optional<Boolean> incrementalStreamingOutput, Optional<Furlong> furlong) {
     /**
      * What the embedded engine can do beyond SGLang's releases.
      *
      * @param inplaceUpsert {@code upsert} on {@code /load_lora_adapter}, with {@code meta_info.lora_versions}
      * @param abortPrefix   {@code prefix} on {@code /abort_request}
      * @param loraDigest    {@code meta_info.lora_digest} and {@code expected_digest}
-     * @param baseDigest    SHA-256 over the base model's weights and configuration
+     * @param tokenizer     fingerprint of the tokenizer's files, SHA-256; absent without a tokenizer
      */
-    public record Furlong(boolean inplaceUpsert, boolean abortPrefix, boolean loraDigest, Optional<String> baseDigest) {}
+    public record Furlong(boolean inplaceUpsert, boolean abortPrefix, boolean loraDigest, Optional<String> tokenizer) {}
 }

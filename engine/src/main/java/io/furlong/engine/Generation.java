@@ -1,0 +1,89 @@
+package io.furlong.engine;
+
+import io.furlong.wire.ErrorReply;
+import io.furlong.wire.RejectedRequest;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A request on its way, as its caller sees it. The engine's thread puts in, one caller takes out; a request that streams gives an event a
+ * token, others one at the end. The last event has a finish reason, or is the rejection.
+ */
+public final class Generation {
+    private sealed interface Event {
+        record Progress(Generated generated) implements Event {}
+
+        record Rejected(ErrorReply reply) implements Event {}
+    }
+
+    private final String id;
+    private final LinkedBlockingQueue<Event> events = new LinkedBlockingQueue<>();
+    private final Runnable abort;
+    private volatile boolean ended;
+
+    Generation(String id, Runnable abort) {
+        this.id = id;
+        this.abort = abort;
+    }
+
+    public String id() {
+        return id;
+    }
+
+    /**
+     * Waits for the next event.
+     *
+     * @return absent if none came in time
+     * @throws RejectedRequest if the engine gave the request back
+     */
+    public Optional<Generated> next(Duration timeout) throws InterruptedException, RejectedRequest {
+        return switch (events.poll(timeout.toNanos(), TimeUnit.NANOSECONDS)) {
+            case null -> Optional.empty();
+            case Event.Progress(Generated generated) -> Optional.of(generated);
+            case Event.Rejected(ErrorReply reply) -> throw new RejectedRequest(reply);
+        };
+    }
+
+    /** Waits for the end. */
+    public Generated await() throws InterruptedException, RejectedRequest {
+        while (true) {
+            switch (events.take()) {
+                case Event.Progress(Generated generated) -> {
+                    if (generated.finish().isPresent()) {
+                        return generated;
+                    }
+                }
+                case Event.Rejected(ErrorReply reply) -> throw new RejectedRequest(reply);
+            }
+        }
+    }
+
+    /** Whether nothing more will come. */
+    public boolean ended() {
+        return ended;
+    }
+
+    /** Ends it; the caller still gets what was generated, with finish reason abort. */
+    public void abort() {
+        abort.run();
+    }
+
+    /** Ends it if it has not ended by itself: its caller has gone. */
+    void abandon() {
+        if (!ended) {
+            abort.run();
+        }
+    }
+
+    void put(Generated generated) {
+        ended = generated.finish().isPresent();
+        events.add(new Event.Progress(generated));
+    }
+
+    void reject(ErrorReply reply) {
+        ended = true;
+        events.add(new Event.Rejected(reply));
+    }
+}
