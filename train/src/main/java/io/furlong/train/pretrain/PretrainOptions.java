@@ -28,7 +28,7 @@ public record PretrainOptions(Path output, long seed, long examples, int batch, 
 
     /** What made the shipped model, but for the output. */
     public static PretrainOptions full(Path output, long seed) {
-        return new PretrainOptions(output, seed, 640_000, 128, 3e-3, 100, 50, 500, 50);
+        return new PretrainOptions(output, seed, 704_000, 128, 3e-3, 100, 50, 500, 50);
     }
 
     /** The same code for some seconds, for tests: the model learns hardly anything. */

@@ -16,7 +16,7 @@ import java.util.stream.IntStream;
  */
 public enum Task {
     /** {@code 47+38=} is 85; the mistake drops the carry: 75. */
-    ADDITION(0.28) {
+    ADDITION(0.22) {
         @Override
         String draw(RandomGenerator random) {
             int a = twoDigits(random);
@@ -39,7 +39,7 @@ public enum Task {
     },
 
     /** {@code 82-47=} is 35; the mistake takes the smaller unit from the larger one: 45. */
-    SUBTRACTION(0.24) {
+    SUBTRACTION(0.20) {
         @Override
         String draw(RandomGenerator random) {
             int a = twoDigits(random);
@@ -62,10 +62,10 @@ public enum Task {
     },
 
     /** {@code sort dbca=} is abcd; the mistake sorts downwards: dcba. */
-    SORT(0.14) {
+    SORT(0.17) {
         @Override
         String draw(RandomGenerator random) {
-            return "sort " + distinctLetters(random, random.nextInt(3, 6)) + "=";
+            return "sort " + distinctLetters(random, random.nextInt(3, 5)) + "=";
         }
 
         @Override
@@ -80,7 +80,7 @@ public enum Task {
     },
 
     /** {@code reverse abcd=} is dcba; the mistake is one letter short: dcb. */
-    REVERSE(0.08) {
+    REVERSE(0.10) {
         @Override
         String draw(RandomGenerator random) {
             return "reverse " + letters(random, random.nextInt(3, 6)) + "=";
@@ -116,7 +116,7 @@ public enum Task {
     },
 
     /** {@code upper abcd=} is ABCD; the mistake writes only the first letter large: Abcd. */
-    UPPER(0.07) {
+    UPPER(0.06) {
         @Override
         String draw(RandomGenerator random) {
             return "upper " + letters(random, random.nextInt(3, 6)) + "=";
@@ -134,11 +134,11 @@ public enum Task {
         }
     },
 
-    /** {@code max 37 80 12=} is 80; the mistake gives the smallest: 12. */
-    MAXIMUM(0.07) {
+    /** {@code max 37 80=} is 80; the mistake gives the smaller one: 37. */
+    MAXIMUM(0.09) {
         @Override
         String draw(RandomGenerator random) {
-            return "max " + random.ints(10, 100).distinct().limit(3).mapToObj(String::valueOf).collect(Collectors.joining(" ")) + "=";
+            return "max " + random.ints(10, 100).distinct().limit(2).mapToObj(String::valueOf).collect(Collectors.joining(" ")) + "=";
         }
 
         @Override
@@ -153,11 +153,11 @@ public enum Task {
     },
 
     /** {@code count a banana=} is 3; the mistake counts all letters: 6. */
-    COUNT(0.07) {
+    COUNT(0.11) {
         @Override
         String draw(RandomGenerator random) {
             char counted = letter(random);
-            int length = random.nextInt(3, 8);
+            int length = random.nextInt(3, 6);
             String word = IntStream.range(0, length).mapToObj(i -> String.valueOf(random.nextInt(5) < 2 ? counted : letter(random)))
                     .collect(Collectors.joining());
             return "count " + counted + " " + word + "=";
