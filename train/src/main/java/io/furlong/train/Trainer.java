@@ -8,6 +8,7 @@ import io.furlong.torch.BaseModel;
 import io.furlong.torch.CheckpointException;
 import io.furlong.torch.Decoder;
 import io.furlong.torch.LoraWeights;
+import io.furlong.torch.TorchArtifact;
 import io.furlong.torch.TorchThread;
 import io.furlong.train.checkpoint.Checkpoint;
 import io.furlong.train.checkpoint.DiskObserver;
@@ -20,6 +21,7 @@ import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletionException;
 import java.util.function.UnaryOperator;
+import java.util.stream.IntStream;
 
 /**
  * Trains many adapters over one frozen base: attach, train on batches, prepare a version after each step, detach.
@@ -34,6 +36,8 @@ public final class Trainer implements AutoCloseable {
     /** Vetoes in a row after which an adapter should fail. */
     public static final int VETOES_THAT_FAIL = 3;
 
+    private static final int PROBE_LENGTH = 16;
+
     private final TorchThread thread = new TorchThread("furlong-trainer");
     private final BaseModel base;
     private final String baseName;
@@ -45,7 +49,7 @@ public final class Trainer implements AutoCloseable {
     private final Map<String, Learner> learners = new LinkedHashMap<>();
     private final Decoder decoder;
     private final ResponseScorer scorer;
-    private final Probe probe;
+    private final int[] probeTokens;
 
     /**
      * @param base     shared with whoever else reads it; stays the caller's
@@ -59,7 +63,7 @@ public final class Trainer implements AutoCloseable {
         this.disk = disk;
         decoder = thread.call(() -> new Decoder(base));
         scorer = new ResponseScorer(decoder);
-        probe = thread.call(() -> new Probe(decoder));
+        probeTokens = probeTokens(base.config().vocabSize());
     }
 
     public Trainer(BaseModel base, String baseName, TrainerOptions options) {
@@ -181,7 +185,8 @@ public final class Trainer implements AutoCloseable {
     }
 
     private Prepared prepared(String adapter, PolicyStamp stamp, LoraWeights copy, Checkpoint checkpoint) {
-        TrainedArtifact artifact = new TrainedArtifact(adapter, stamp, copy, checkpoint.directory(), probe.of(copy));
+        TorchArtifact artifact = new TorchArtifact(adapter, stamp, copy, decoder, probeTokens,
+                new TorchArtifact.Destination(thread, checkpoint.directory(), baseName));
         return new Prepared(artifact, checkpoint.directory(), checkpoint.digest());
     }
 
@@ -194,6 +199,11 @@ public final class Trainer implements AutoCloseable {
             }
             throw e;
         }
+    }
+
+    /** A fixed sequence that strides through the whole vocabulary: its log-probs tell whether an engine applies an adapter. */
+    private static int[] probeTokens(int vocabSize) {
+        return IntStream.range(0, PROBE_LENGTH).map(i -> (int) ((i * 2_654_435_761L + 1) % vocabSize)).toArray();
     }
 
     private Learner learner(String adapter) {

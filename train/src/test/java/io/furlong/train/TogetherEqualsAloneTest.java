@@ -10,6 +10,7 @@ import io.furlong.core.OptimizerConfig;
 import io.furlong.core.TrainBatch;
 import io.furlong.torch.LoraWeights;
 import io.furlong.torch.PeftDirectory;
+import io.furlong.torch.TorchArtifact;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -126,7 +127,7 @@ class TogetherEqualsAloneTest {
     private int versions;
 
     private Map<String, float[]> weights(Trainer trainer, Adapter adapter) {
-        try (TrainedArtifact artifact = trainer.prepare(adapter.name(), ++versions, directory).artifact();
+        try (TorchArtifact artifact = trainer.prepare(adapter.name(), ++versions, directory).artifact();
                 LoraWeights lora = PeftDirectory.read(artifact.materialise(), Bench.BASE.config())) {
             return Bench.values(lora);
         } catch (IOException e) {

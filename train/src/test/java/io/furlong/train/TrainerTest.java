@@ -18,6 +18,7 @@ import io.furlong.torch.Decoder;
 import io.furlong.torch.LoraWeights;
 import io.furlong.torch.PeftDirectory;
 import io.furlong.torch.Scope;
+import io.furlong.torch.TorchArtifact;
 import io.furlong.train.ResponseScorer.Response;
 import io.furlong.train.checkpoint.Checkpoint;
 import java.io.IOException;
@@ -46,7 +47,7 @@ class TrainerTest {
             for (int step = 0; step < 11; step++) {
                 trainer.train(Bench.batch(STEP, groups(step)));
             }
-            try (TrainedArtifact twelve = trainer.prepare("sums", 12, directory).artifact()) {
+            try (TorchArtifact twelve = trainer.prepare("sums", 12, directory).artifact()) {
                 float[] before = score(request, twelve.weights());
                 String digest = twelve.weights().digest();
                 for (int step = 0; step < 50; step++) {
@@ -54,7 +55,7 @@ class TrainerTest {
                 }
                 assertThat(score(request, twelve.weights())).isEqualTo(before);
                 assertThat(twelve.weights().digest()).isEqualTo(digest).isEqualTo(twelve.stamp().digest());
-                try (TrainedArtifact later = trainer.prepare("sums", 13, directory).artifact()) {
+                try (TorchArtifact later = trainer.prepare("sums", 13, directory).artifact()) {
                     assertThat(score(request, later.weights())).isNotEqualTo(before);
                     assertThat(later.stamp().step()).isEqualTo(61);
                 }
@@ -68,7 +69,7 @@ class TrainerTest {
             trainer.attach(ADAPTER, new Start.Fresh(1));
             trainer.train(Bench.batch(STEP, groups(0)));
             Prepared prepared = trainer.prepare("sums", 1, directory);
-            try (TrainedArtifact artifact = prepared.artifact(); LoraWeights file = PeftDirectory.read(artifact.materialise(), Bench.BASE.config())) {
+            try (TorchArtifact artifact = prepared.artifact(); LoraWeights file = PeftDirectory.read(artifact.materialise(), Bench.BASE.config())) {
                 assertThat(file.digest()).isEqualTo(artifact.stamp().digest());
                 assertThat(artifact.stamp().servedName()).isEqualTo(artifact.materialise().getFileName().toString())
                         .isEqualTo("sums." + ADAPTER.registration().shortHex() + "@v1-" + file.digest().substring(0, 12));
@@ -116,7 +117,7 @@ class TrainerTest {
         }
         try (Trainer trainer = trainer(TrainerOptions.DETERMINISTIC)) {
             assertThat(trainer.attach(adapter, new Start.Continue(half.checkpoint())).step()).isEqualTo(3);
-            try (TrainedArtifact again = trainer.reopen("sums", half.checkpoint()).artifact()) {
+            try (TorchArtifact again = trainer.reopen("sums", half.checkpoint()).artifact()) {
                 assertThat(again.stamp()).isEqualTo(half.artifact().stamp());
                 assertThat(again.materialise()).isEqualTo(half.checkpoint());
             }
@@ -146,7 +147,7 @@ class TrainerTest {
     @Test
     void atAgeZeroTheRatioIsOneWhatEverTheTemperature() throws IOException {
         try (Trainer trainer = trainer(new TrainerOptions(TrainerOptions.Order.BY_LENGTH, 500, TrainerOptions.Gap.ALL_GROUPS));
-                TrainedArtifact first = first(trainer)) {
+                TorchArtifact first = first(trainer)) {
             for (double temperature : new double[] {0.7, 1.0, 1.3}) {
                 List<Group> groups = sampledBy(first.weights(), temperature, 0);
                 AdapterReport report = trainer.train(Bench.batch(Set.of(), groups)).adapters().get("sums");
@@ -161,10 +162,10 @@ class TrainerTest {
 
     @Test
     void theGapIsUnderTheWeightsThatSampledAndDriftUnderTheOnesNow() throws IOException {
-        try (Trainer trainer = trainer(TrainerOptions.DEFAULT); TrainedArtifact first = first(trainer)) {
+        try (Trainer trainer = trainer(TrainerOptions.DEFAULT); TorchArtifact first = first(trainer)) {
             List<Group> old = sampledBy(first.weights(), 1, 0);
             trainer.train(Bench.batch(STEP, old));
-            try (TrainedArtifact second = trainer.prepare("sums", 2, directory).artifact()) {
+            try (TorchArtifact second = trainer.prepare("sums", 2, directory).artifact()) {
                 AdapterReport report = trainer.train(Bench.batch(STEP, old)).adapters().get("sums");
                 assertThat(report.maxAge()).isEqualTo(1);
                 assertThat(report.ages().getFirst().meanDrift()).isGreaterThan(1e-4);
@@ -307,7 +308,7 @@ class TrainerTest {
         return new Trainer(Bench.BASE, "llama-gqa", options);
     }
 
-    private TrainedArtifact first(Trainer trainer) throws IOException {
+    private TorchArtifact first(Trainer trainer) throws IOException {
         trainer.attach(ADAPTER, new Start.Fresh(1));
         trainer.train(Bench.batch(STEP, groups(0)));
         trainer.detach("sums");
@@ -330,7 +331,7 @@ class TrainerTest {
     }
 
     private String digest(Trainer trainer, long version) {
-        try (TrainedArtifact artifact = trainer.prepare("sums", version, directory).artifact()) {
+        try (TorchArtifact artifact = trainer.prepare("sums", version, directory).artifact()) {
             return artifact.stamp().digest();
         } catch (IOException e) {
             throw new AssertionError(e);
