@@ -58,6 +58,12 @@ class LauncherTest {
     }
 
     @Test
+    void theJdkIsShownWithoutABuild() throws Exception {
+        Path jdk = jdk("jdk", "25.0.3");
+        assertThat(run(Map.of(), "--jdk").out).isEqualTo(jdk + "\n");
+    }
+
+    @Test
     void theFirstReleaseOfJdk25HasNoSecondNumber() throws Exception {
         built();
         jdk("jdk", "25");
