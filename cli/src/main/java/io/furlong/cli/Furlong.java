@@ -1,5 +1,6 @@
 package io.furlong.cli;
 
+import io.furlong.cli.adapters.AdaptersCommand;
 import java.util.ServiceLoader;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -11,7 +12,7 @@ import picocli.CommandLine.Spec;
 /** The program. */
 @Command(name = "furlong", mixinStandardHelpOptions = true, versionProvider = VersionCommand.Line.class,
         description = "Trains many LoRA adapters at once, by reinforcement learning, on one shared base model.",
-        subcommands = {VersionCommand.class, HelpCommand.class},
+        subcommands = {AdaptersCommand.class, PretrainCommand.class, VersionCommand.class, HelpCommand.class},
         footer = {"", "Start with:", "  furlong quickstart", "", "Exit codes: 0 done, 1 something failed, 2 a mistake in the command line or in a file."})
 public final class Furlong implements Runnable {
     @Spec
@@ -20,6 +21,7 @@ public final class Furlong implements Runnable {
     private Furlong() {}
 
     public static void main(String[] args) {
+        Logs.quietLibraries();
         System.exit(commandLine().execute(args));
     }
 

@@ -2,20 +2,13 @@ package io.furlong.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import picocli.CommandLine;
 
 class FurlongTest {
-    private final StringWriter out = new StringWriter();
-    private final StringWriter err = new StringWriter();
-
-    private int furlong(String... args) {
-        return Furlong.commandLine().setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true)).execute(args);
-    }
+    private final TestConsole console = new TestConsole();
 
     @Test
     void everyCommandHasHelpWithAnExample() {
@@ -29,27 +22,27 @@ class FurlongTest {
 
     @Test
     void aMisspeltCommandIsOneLineThatNamesTheNearest() {
-        assertThat(furlong("verison")).isEqualTo(FurlongCommand.MISTAKE);
-        assertThat(err.toString()).isEqualTo("furlong: Unmatched argument at index 0: 'verison' (did you mean version?); see 'furlong --help'\n");
-        assertThat(out.toString()).isEmpty();
+        assertThat(console.furlong("verison")).isEqualTo(FurlongCommand.MISTAKE);
+        assertThat(console.err()).isEqualTo("furlong: Unmatched argument at index 0: 'verison' (did you mean version?); see 'furlong --help'\n");
+        assertThat(console.out()).isEmpty();
     }
 
     @Test
     void aMisspeltOptionIsOneLine() {
-        assertThat(furlong("version", "--long")).isEqualTo(FurlongCommand.MISTAKE);
-        assertThat(err.toString()).isEqualTo("furlong: Unknown option: '--long'; see 'furlong version --help'\n");
+        assertThat(console.furlong("version", "--long")).isEqualTo(FurlongCommand.MISTAKE);
+        assertThat(console.err()).isEqualTo("furlong: Unknown option: '--long'; see 'furlong version --help'\n");
     }
 
     @Test
     void withoutACommandTheCommandsAreNamed() {
-        assertThat(furlong()).isEqualTo(FurlongCommand.MISTAKE);
-        assertThat(err.toString()).startsWith("furlong: Say what to do: one of ").hasLineCount(1);
+        assertThat(console.furlong()).isEqualTo(FurlongCommand.MISTAKE);
+        assertThat(console.err()).startsWith("furlong: Say what to do: one of ").hasLineCount(1);
     }
 
     @Test
     void theVersionIsThatOfTheBuild() {
-        assertThat(furlong("--version")).isEqualTo(FurlongCommand.OK);
-        assertThat(out.toString()).matches("furlong \\d+\\.\\d+\\.\\d+(-SNAPSHOT)?\n");
+        assertThat(console.furlong("--version")).isEqualTo(FurlongCommand.OK);
+        assertThat(console.out()).matches("furlong \\d+\\.\\d+\\.\\d+(-SNAPSHOT)?\n");
     }
 
     private static List<CommandLine> leaves(CommandLine command) {
