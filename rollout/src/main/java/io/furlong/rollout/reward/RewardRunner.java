@@ -5,7 +5,6 @@ import io.furlong.core.RewardFunction;
 import io.furlong.core.Sample;
 import java.time.Duration;
 import java.util.concurrent.Callable;
-import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -186,7 +185,7 @@ public final class RewardRunner implements AutoCloseable {
     @Override
     public void close() {
         for (Runnable waiting : pool.shutdownNow()) {
-            ((Call<?>) waiting).started.completeExceptionally(new CancellationException("the adapter has ended"));
+            ((Call<?>) waiting).started.completeExceptionally(new IllegalStateException("the adapter has ended"));
         }
     }
 }
