@@ -9,12 +9,9 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
-import java.util.regex.Pattern;
 
 /** Whether a registration can be accepted: everything that can be known beforehand. Changes nothing. */
 final class Admission {
-    private static final Pattern NAME = Pattern.compile("[A-Za-z0-9_][A-Za-z0-9._-]{0,99}");
-
     private final Limits limits;
     private final List<ConfigCheck> checks;
 
@@ -26,11 +23,7 @@ final class Admission {
     /** The rules that depend on the name and the configuration alone. May read files; call it without the registry's lock. */
     void config(String name, AdapterConfig config) throws RefusedException {
         List<String> problems = new ArrayList<>();
-        if (!NAME.matcher(name).matches()) {
-            problems.add("name: got '" + printable(name) + "', must be 1 to 100 letters, digits, '.', '_' or '-', not starting with '.' or '-'");
-        } else if (Limits.RESERVED_NAMES.contains(name)) {
-            problems.add("name: '" + name + "' is reserved, as are " + String.join(", ", Limits.RESERVED_NAMES.stream().sorted().toList()));
-        }
+        Names.problem(name).ifPresent(problems::add);
         for (ConfigCheck check : checks) {
             problems.addAll(check.problems(name, config));
         }
@@ -118,12 +111,5 @@ final class Admission {
             }
         }
         return absolute;
-    }
-
-    private static String printable(String text) {
-        String cut = text.length() > 120 ? text.substring(0, 120) + "…" : text;
-        return cut.codePoints().collect(StringBuilder::new,
-                (b, c) -> b.append(Character.isISOControl(c) ? String.format("\\u%04x", c) : Character.toString(c)),
-                StringBuilder::append).toString();
     }
 }

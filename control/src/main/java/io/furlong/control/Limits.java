@@ -1,7 +1,6 @@
 package io.furlong.control;
 
 import java.time.Duration;
-import java.util.Set;
 import java.util.function.IntSupplier;
 
 /**
@@ -14,9 +13,6 @@ import java.util.function.IntSupplier;
  * @param drain         how long a retiring adapter may drain before it is ended at once
  */
 public record Limits(int maxAdapters, IntSupplier adapterPlaces, int sparePlaces, Publishing publishing, Duration drain) {
-    /** Names that would clash with a route or a metric. */
-    public static final Set<String> RESERVED_NAMES = Set.of("state", "rollout", "train", "eval", "perf");
-
     /** How versions come to the engines, as far as it takes room there. */
     public enum Publishing {
         /** Each version is an adapter of its own: {@code max_staleness + 1} places. */

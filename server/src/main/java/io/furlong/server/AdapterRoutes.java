@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.furlong.control.AdapterRegistry;
 import io.furlong.control.AdapterRegistry.Request;
 import io.furlong.control.Desired;
+import io.furlong.control.Names;
 import io.furlong.control.RefusedException;
 import io.furlong.control.Registration;
 import io.furlong.control.Retirement;
@@ -131,9 +132,10 @@ final class AdapterRoutes implements HttpService {
         }
         Request.WhenFull whenFull = f.choice("when_full", Request.WhenFull.REFUSE);
         f.finish();
-        AdapterConfig read = config ? options.reader().readBody(name.orElseThrow(), body.get("config"), options.base())
-                : options.reader().readFile(name.orElseThrow(), yamlPath(yaml.orElseThrow()));
-        register(caller, request, body, new Request(caller.tenant(), name.orElseThrow(), read, whenFull), validateOnly, response);
+        String wanted = named(name);
+        AdapterConfig read = config ? options.reader().readBody(wanted, body.get("config"), options.base())
+                : options.reader().readFile(wanted, yamlPath(yaml.orElseThrow(() -> new ApiException(400, "yaml_path: must be text"))));
+        register(caller, request, body, new Request(caller.tenant(), wanted, read, whenFull), validateOnly, response);
     }
 
     private void register(Caller caller, ServerRequest request, JsonNode body, Request wanted, boolean validateOnly, ServerResponse response)
@@ -153,6 +155,15 @@ final class AdapterRoutes implements HttpService {
         Request once = new Request(caller.tenant(), wanted.name(), wanted.config(), wanted.whenFull(), key.map(k -> new Request.OnceKey(k, digest)));
         Registration made = registry.register(once);
         Json.send(response, 200, AdapterJson.registered(made));
+    }
+
+    /** A name that an adapter can have, before anything is derived from it. */
+    private static String named(Optional<String> name) {
+        String given = name.orElseThrow(() -> new ApiException(400, "name: must be text"));
+        Names.problem(given).ifPresent(problem -> {
+            throw new ApiException(400, problem);
+        });
+        return given;
     }
 
     private Path yamlPath(String text) {
@@ -196,11 +207,9 @@ final class AdapterRoutes implements HttpService {
         Registration r = named(request, access.caller(request.headers()));
         Fields f = fields(Json.body(request, options.maxBody()));
         OptionalLong version = version(f, r);
-        if (version.isEmpty() && f.problems().isEmpty()) {
-            f.problem("version", "exactly one of version and step must be given");
-        }
         f.finish();
-        Json.send(response, 200, AdapterJson.whole(registry.rollback(r.name(), version.orElseThrow())));
+        long wanted = version.orElseThrow(() -> new ApiException(400, "version: exactly one of version and step must be given"));
+        Json.send(response, 200, AdapterJson.whole(registry.rollback(r.name(), wanted)));
     }
 
     /** The version meant by {@code version} or {@code step}; empty when neither is given. */
@@ -233,13 +242,12 @@ final class AdapterRoutes implements HttpService {
             f.problem("name", "is missing, must be the new adapter's name");
         }
         OptionalLong version = version(f, source);
-        Optional<VersionRow> row = version.isPresent() ? registry.store().version(source.id(), version.getAsLong()) : registry.store().lastVersion(source.id());
-        if (row.filter(v -> v.state() != VersionRow.State.REMOVED).isEmpty() && f.problems().isEmpty()) {
-            f.problem("version", "adapter '" + source.name() + "' has no such committed version to start from");
-        }
         Request.WhenFull whenFull = f.choice("when_full", Request.WhenFull.REFUSE);
         boolean overridden = f.node("config").isPresent();
         f.finish();
+        VersionRow from = (version.isPresent() ? registry.store().version(source.id(), version.getAsLong()) : registry.store().lastVersion(source.id()))
+                .filter(v -> v.state() != VersionRow.State.REMOVED)
+                .orElseThrow(() -> new ApiException(400, "version: adapter '" + source.name() + "' has no such committed version to start from"));
         ObjectNode config = AdapterConfigJson.write(source.config());
         config.remove("save");
         config.remove("init_from");
@@ -249,10 +257,11 @@ final class AdapterRoutes implements HttpService {
             }
             config.setAll(own);
         }
-        ObjectNode from = Json.object().put("adapter", source.name()).put("registration", source.id().hex());
-        config.set("init_from", from.put("version", row.orElseThrow().commit().stamp().version()));
-        AdapterConfig read = options.reader().readBody(name.orElseThrow(), config, options.base());
-        register(caller, request, body, new Request(caller.tenant(), name.orElseThrow(), read, whenFull), false, response);
+        config.set("init_from", Json.object().put("adapter", source.name()).put("registration", source.id().hex())
+                .put("version", from.commit().stamp().version()));
+        String wanted = named(name);
+        AdapterConfig read = options.reader().readBody(wanted, config, options.base());
+        register(caller, request, body, new Request(caller.tenant(), wanted, read, whenFull), false, response);
     }
 
     private void checkpoints(ServerRequest request, ServerResponse response) {

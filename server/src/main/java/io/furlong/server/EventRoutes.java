@@ -73,7 +73,7 @@ final class EventRoutes implements HttpService {
         stream(response, caller, adapter, from);
     }
 
-    private void stream(ServerResponse response, Caller caller, Optional<String> adapter, long from) throws InterruptedException {
+    private void stream(ServerResponse response, Caller caller, Optional<String> adapter, long from) {
         long at = from;
         try (SseSink sink = response.sink(SseSink.TYPE)) {
             sink.emit(SseEvent.builder().comment("furlong").build());
@@ -90,6 +90,8 @@ final class EventRoutes implements HttpService {
             }
         } catch (UncheckedIOException gone) {
             // The client has left; the next one resumes by id.
+        } catch (InterruptedException stopping) {
+            Thread.currentThread().interrupt();
         }
     }
 
