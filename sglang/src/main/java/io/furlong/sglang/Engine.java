@@ -12,8 +12,11 @@ import java.util.concurrent.locks.ReentrantLock;
  */
 final class Engine {
     final SglangClient client;
-    /** Held while an adapter is loaded, proven or unloaded: SGLang does one such thing at a time, and two loads of one name race. */
-    final ReentrantLock loads = new ReentrantLock();
+    /**
+     * Held while an adapter is loaded, proven or unloaded: SGLang does one such thing at a time, and two loads of one name race. Fair, so that
+     * many publishes can't keep an unload waiting, or the other way round.
+     */
+    final ReentrantLock loads = new ReentrantLock(true);
 
     EngineState state = EngineState.JOINING;
     String reason = "not looked at yet";

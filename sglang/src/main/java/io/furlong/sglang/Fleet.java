@@ -48,7 +48,7 @@ public final class Fleet implements AutoCloseable {
         this.discovery = discovery;
         this.managed = managed;
         this.roster = new Roster(config, time, this::tendSoon);
-        this.loading = new Loading(roster, config);
+        this.loading = new Loading(roster, config, this::unloadWhatNothingNeeds);
     }
 
     /** A fixed list of engines, spoken to directly. Returns when at least one is ready. @throws FleetException when none is in time */
@@ -65,7 +65,7 @@ public final class Fleet implements AutoCloseable {
     public static Fleet at(Http http, URI url, Routing routing, FleetConfig config, Duration patience) throws FleetException, InterruptedException {
         RouterClient router = new RouterClient(http, url);
         try {
-            if (router.workers(config.callDeadline()).isEmpty()) {
+            if (router.workers(patience).isEmpty()) {
                 return direct(http, List.of(url), config, patience);
             }
         } catch (EngineException e) {
@@ -239,6 +239,7 @@ public final class Fleet implements AutoCloseable {
             setAside(engine, e.getMessage());
             return;
         }
+        roster.answers(engine);
         while (!roster.admit(engine)) {
             List<HeldVersion> missing = config.keepsAdapters() ? roster.missing(engine) : List.of();
             if (missing.isEmpty() || !give(engine, missing.getFirst())) {
@@ -307,25 +308,34 @@ public final class Fleet implements AutoCloseable {
         }
     }
 
+    /** All that are due in one turn of the load lock: if each took a turn of its own, as many publishes would load faster than this unloads. */
     private void unloadWhatNothingNeeds(Engine engine) throws InterruptedException {
-        for (Optional<String> next = roster.nextUnload(engine); next.isPresent(); next = roster.nextUnload(engine)) {
-            String name = next.get();
-            engine.loads.lockInterruptibly();
-            try {
-                engine.client.unloadAdapter(name, config.unloadDeadline());
-                counters.unloaded();
-                roster.unloaded(engine, name);
-            } catch (EngineException e) {
-                if (e.kind() == EngineException.Kind.TIMED_OUT) {
-                    putOut(engine, "unloading " + name + " hangs, and with it every later load: restart this engine");
-                } else {
-                    roster.unloaded(engine, name);
-                    setAside(engine, e.getMessage());
+        engine.loads.lockInterruptibly();
+        try {
+            for (Optional<String> next = roster.nextUnload(engine); next.isPresent(); next = roster.nextUnload(engine)) {
+                if (!unload(engine, next.get())) {
+                    return;
                 }
-                return;
-            } finally {
-                engine.loads.unlock();
             }
+        } finally {
+            engine.loads.unlock();
+        }
+    }
+
+    private boolean unload(Engine engine, String name) throws InterruptedException {
+        try {
+            engine.client.unloadAdapter(name, config.unloadDeadline());
+            counters.unloaded();
+            roster.unloaded(engine, name);
+            return true;
+        } catch (EngineException e) {
+            if (e.kind() == EngineException.Kind.TIMED_OUT) {
+                putOut(engine, "unloading " + name + " hangs, and with it every later load: restart this engine");
+            } else {
+                roster.unloaded(engine, name);
+                setAside(engine, e.getMessage());
+            }
+            return false;
         }
     }
 

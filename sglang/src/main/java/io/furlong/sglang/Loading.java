@@ -16,10 +16,17 @@ import java.util.concurrent.TimeUnit;
 final class Loading {
     private final Roster roster;
     private final FleetConfig config;
+    private final BeforeLoad beforeLoad;
 
-    Loading(Roster roster, FleetConfig config) {
+    Loading(Roster roster, FleetConfig config, BeforeLoad beforeLoad) {
         this.roster = roster;
         this.config = config;
+        this.beforeLoad = beforeLoad;
+    }
+
+    /** Makes room: runs under the engine's load lock before each load, so that what is not needed never piles up behind many publishes. */
+    interface BeforeLoad {
+        void run(Engine engine) throws InterruptedException;
     }
 
     /** What came of it. */
@@ -51,6 +58,10 @@ final class Loading {
     }
 
     private Outcome loadLocked(Engine engine, HeldVersion version, Deadline deadline) throws InterruptedException {
+        beforeLoad.run(engine);
+        if (roster.state(engine) == EngineState.OUT) {
+            return new Outcome.Failed("engine is out");
+        }
         Taint taint = Taint.CLEAN;
         try {
             LoraReply reply = engine.client.loadAdapter(request(version), deadline.left());

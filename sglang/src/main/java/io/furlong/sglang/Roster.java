@@ -408,6 +408,15 @@ final class Roster {
         });
     }
 
+    /** One that was set aside answers again: it catches up. */
+    void answers(Engine engine) {
+        lockedRun(() -> {
+            if (engine.state == EngineState.SUSPECT) {
+                move(engine, EngineState.JOINING, "catches up");
+            }
+        });
+    }
+
     /** Not yet: look again later. */
     void pause(Engine engine) {
         lockedRun(() -> engine.breaker.open(time.instant()));

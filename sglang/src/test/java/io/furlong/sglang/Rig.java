@@ -15,7 +15,6 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
@@ -23,8 +22,7 @@ import java.util.function.BooleanSupplier;
 
 /** A fleet of doubles with a sampler and a publisher, its clock in the test's hand and no watcher of its own: tests call {@code look}. */
 final class Rig implements AutoCloseable {
-    static final ModelShape SHAPE = new ModelShape(AdapterFiles.LAYERS, 96, 4096, Map.of("q_proj", new ModelShape.Linear(16, 16),
-            "k_proj", new ModelShape.Linear(16, 16), "v_proj", new ModelShape.Linear(16, 16), "o_proj", new ModelShape.Linear(16, 16)));
+    static final ModelShape SHAPE = AdapterFiles.SHAPE;
     static final FleetConfig CONFIG = FleetConfig.DIRECT.withPauses(Duration.ofSeconds(1), Duration.ofSeconds(8), Duration.ofDays(1))
             .withDeadlines(Duration.ofSeconds(5), Duration.ofSeconds(5), Duration.ofSeconds(5));
     static final SamplerLimits LIMITS = new SamplerLimits(Duration.ofSeconds(20), 6, Duration.ofMillis(1), Duration.ofMillis(4), Duration.ofSeconds(5));

@@ -3,6 +3,7 @@ package io.furlong.sglang.testing;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.furlong.sglang.ModelShape;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -12,11 +13,15 @@ import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
+import java.util.Map;
 
 /** Adapter directories of a tiny model, whose weights file also says what effect the adapter has in {@link HashModel}. */
 public final class AdapterFiles {
     public static final int HIDDEN = 16;
     public static final int LAYERS = 2;
+    /** The tiny model. */
+    public static final ModelShape SHAPE = new ModelShape(LAYERS, HashModel.VOCAB, 4096, Map.of("q_proj", new ModelShape.Linear(HIDDEN, HIDDEN),
+            "k_proj", new ModelShape.Linear(HIDDEN, HIDDEN), "v_proj", new ModelShape.Linear(HIDDEN, HIDDEN), "o_proj", new ModelShape.Linear(HIDDEN, HIDDEN)));
     private static final ObjectMapper JSON = new ObjectMapper();
 
     private AdapterFiles() {}

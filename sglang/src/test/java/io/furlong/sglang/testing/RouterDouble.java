@@ -73,6 +73,16 @@ public final class RouterDouble implements AutoCloseable {
         }
     }
 
+    /** Somebody tells it of a worker. */
+    public void add(URI worker) {
+        lock.lock();
+        try {
+            workers.put("w" + ids++, worker);
+        } finally {
+            lock.unlock();
+        }
+    }
+
     /** Comes back without any worker. */
     public void restartEmpty() {
         server.kill();
