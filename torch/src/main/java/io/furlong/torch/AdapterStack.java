@@ -1,72 +1,53 @@
 package io.furlong.torch;
 
 import io.furlong.torch.FusedLinear.Part;
-import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
+import java.util.ArrayList;
 import java.util.Map;
 import java.util.Optional;
-import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
 import org.bytedeco.pytorch.global.torch;
 
 /**
- * Several adapters side by side, for batches in which every row may have another one: the A of all adapters as one matrix, the B likewise, scaled.
- * A row's update is {@code B (mask * (A x))} with a mask that keeps the columns of its own adapter: a little more arithmetic than needed, in few large products
- * instead of many small ones. Holds copies; owned by one thread.
+ * The weights of several adapters as batched matrices, for decode steps in which each has about as many rows: one batched product with all A and one with
+ * all B a linear, in place of several small ones for every adapter. Ranks are padded with zeros, scaling is folded into B. Holds copies; owned by one thread.
  */
 final class AdapterStack implements AutoCloseable {
     private final Owner owner = new Owner();
     private final List<LoraWeights> adapters;
-    private final int[] offsets;
-    private final int width;
+    private final int rank;
+    /** By layer, then by the first projection of the fused linear. */
     private final List<Map<Projection, Stacked>> layers = new ArrayList<>();
 
-    /** Down: the A of the fused linear's parts, {@code [parts * width, in]}; up: this part's B transposed, {@code [width, out]}. */
-    private record Stacked(Optional<Tensor> down, Optional<Tensor> up) {}
+    /** Down {@code [adapters, in, parts * rank]} and up {@code [adapters, parts * rank, out]}, block-diagonal over the parts. */
+    private record Stacked(Tensor down, Tensor up) {}
 
     AdapterStack(BaseModel model, List<LoraWeights> adapters) {
         this.adapters = List.copyOf(adapters);
-        offsets = new int[adapters.size()];
-        int ranks = 0;
-        for (int i = 0; i < offsets.length; i++) {
-            offsets[i] = ranks;
-            ranks += adapters.get(i).maxRank();
-        }
-        width = ranks;
+        rank = adapters.stream().mapToInt(LoraWeights::maxRank).max().orElse(0);
         try (Scope scope = new Scope()) {
             for (BaseModel.Block block : model.blocks()) {
                 Map<Projection, Stacked> stacked = new EnumMap<>(Projection.class);
                 for (FusedLinear linear : List.of(block.qkv(), block.output(), block.gateUp(), block.down())) {
-                    stack(linear, stacked);
+                    if (adapters.stream().anyMatch(lora -> linear.parts().stream().anyMatch(part -> lora.pair(linear.layer(), part.projection()).isPresent()))) {
+                        stacked.put(linear.parts().getFirst().projection(), stack(linear));
+                    }
                 }
                 layers.add(stacked);
             }
         }
     }
 
-    /** Whether it holds all of {@code present} and is not mostly made of others. */
-    boolean serves(List<LoraWeights> present) {
-        return adapters.containsAll(present) && width <= 2 * present.stream().mapToInt(LoraWeights::maxRank).sum();
+    /** Whether it holds exactly these adapters, in this order. */
+    boolean holds(List<LoraWeights> others) {
+        return adapters.equals(others);
     }
 
-    /** The adapters of a batch with {@code loras.get(i)} for row {@code i}; in the current scope. */
-    Adapters select(List<Optional<LoraWeights>> loras) {
-        int parts = 3;
-        float[] mask = new float[loras.size() * parts * width];
-        for (int row = 0; row < loras.size(); row++) {
-            if (loras.get(row).isPresent()) {
-                LoraWeights lora = loras.get(row).get();
-                int from = offsets[adapters.indexOf(lora)];
-                for (int part = 0; part < parts; part++) {
-                    int at = (row * parts + part) * width + from;
-                    java.util.Arrays.fill(mask, at, at + lora.maxRank(), 1f);
-                }
-            }
-        }
-        Tensor three = Tensor.create(mask, loras.size(), (long) parts * width);
-        return new Selected(new Tensor[] {three.narrow(1, 0, width), three.narrow(1, 0, 2L * width), three});
+    /** For a batch that begins with {@code rowsEach} rows of each adapter in order; rows after them are the base's. */
+    Adapters forRows(int rowsEach) {
+        return new Even(rowsEach);
     }
 
     @Override
@@ -74,74 +55,58 @@ final class AdapterStack implements AutoCloseable {
         owner.close();
     }
 
-    private void stack(FusedLinear linear, Map<Projection, Stacked> into) {
-        boolean any = false;
-        TensorVector downs = new TensorVector();
-        Map<Projection, Tensor> ups = new EnumMap<>(Projection.class);
+    private Stacked stack(FusedLinear linear) {
         long in = linear.weight().size(1);
-        for (Part part : linear.parts()) {
-            TensorVector partUps = new TensorVector();
-            boolean adapted = false;
-            for (LoraWeights lora : adapters) {
+        long inner = (long) linear.parts().size() * rank;
+        TensorVector downs = new TensorVector();
+        TensorVector ups = new TensorVector();
+        for (LoraWeights lora : adapters) {
+            Tensor down = torch.zeros(inner, in);
+            Tensor up = torch.zeros(inner, linear.out());
+            for (int i = 0; i < linear.parts().size(); i++) {
+                Part part = linear.parts().get(i);
                 Optional<LoraWeights.Pair> pair = lora.pair(linear.layer(), part.projection());
-                adapted |= pair.isPresent();
-                long missing = lora.maxRank() - pair.map(LoraWeights.Pair::rank).orElse(0);
-                pair.ifPresent(p -> {
-                    downs.push_back(p.a().detach());
-                    partUps.push_back(p.b().detach().mul(p.scalingArg()).t());
-                });
-                if (missing > 0) {
-                    downs.push_back(torch.zeros(missing, in));
-                    partUps.push_back(torch.zeros(missing, part.size()));
+                if (pair.isPresent()) {
+                    long row = (long) i * rank;
+                    down.narrow(0, row, pair.get().rank()).copy_(pair.get().a());
+                    up.narrow(0, row, pair.get().rank()).narrow(1, part.offset(), part.size()).copy_(pair.get().transposedB().mul(pair.get().scalingArg()));
                 }
             }
-            if (adapted) {
-                ups.put(part.projection(), owner.own(torch.cat(partUps, 0)));
-            }
-            any |= adapted;
+            downs.push_back(down);
+            ups.push_back(up);
         }
-        Optional<Tensor> down = any ? Optional.of(owner.own(torch.cat(downs, 0))) : Optional.empty();
-        linear.parts().forEach(part -> into.put(part.projection(), new Stacked(down, Optional.ofNullable(ups.get(part.projection())))));
+        return new Stacked(owner.own(torch.stack(downs, 0).transpose(1, 2)), owner.own(torch.stack(ups, 0)));
     }
 
-    private final class Selected implements Adapters {
-        /** By number of parts less one, {@code [rows, parts * width]}. */
-        private final Tensor[] masks;
+    private final class Even implements Adapters {
+        private final long rowsEach;
 
-        Selected(Tensor[] masks) {
-            this.masks = masks;
+        Even(long rowsEach) {
+            this.rowsEach = rowsEach;
         }
 
         @Override
-        public Tensor apply(FusedLinear linear, Tensor x) {
-            return update(linear, x, torch.linear(x, linear.weight(), linear.biasArg()));
+        public Tensor[] apply(FusedLinear linear, Tensor x) {
+            Tensor y = torch.linear(x, linear.weight(), linear.biasArg());
+            addUpdate(y, linear, x);
+            return linear.split(y);
         }
 
         @Override
         public Tensor addTo(Tensor residual, FusedLinear linear, Tensor x) {
             residual.addmm_(x, linear.transposed());
             linear.bias().ifPresent(residual::add_);
-            return update(linear, x, residual);
+            addUpdate(residual, linear, x);
+            return residual;
         }
 
-        private Tensor update(FusedLinear linear, Tensor x, Tensor y) {
-            Map<Projection, Stacked> stacked = layers.get(linear.layer());
-            Optional<Tensor> down = stacked.get(linear.parts().getFirst().projection()).down();
-            if (down.isEmpty()) {
-                return y;
+        private void addUpdate(Tensor y, FusedLinear linear, Tensor x) {
+            Stacked stacked = layers.get(linear.layer()).get(linear.parts().getFirst().projection());
+            if (stacked != null) {
+                long rows = adapters.size() * rowsEach;
+                Tensor inner = torch.bmm(x.narrow(0, 0, rows).view(adapters.size(), rowsEach, -1), stacked.down());
+                y.narrow(0, 0, rows).view(adapters.size(), rowsEach, -1).baddbmm_(inner, stacked.up());
             }
-            Tensor inner = torch.linear(x, down.get());
-            inner.mul_(masks[linear.parts().size() - 1]);
-            for (int i = 0; i < linear.parts().size(); i++) {
-                Part part = linear.parts().get(i);
-                Optional<Tensor> up = stacked.get(part.projection()).up();
-                if (up.isPresent()) {
-                    Tensor own = linear.parts().size() == 1 ? inner : inner.narrow(1, (long) i * width, width);
-                    Tensor out = linear.parts().size() == 1 ? y : y.narrow(1, part.offset(), part.size());
-                    out.addmm_(own, up.get());
-                }
-            }
-            return y;
         }
     }
 }

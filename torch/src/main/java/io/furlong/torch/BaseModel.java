@@ -172,12 +172,13 @@ public final class BaseModel implements AutoCloseable {
         String name = projections[0].path(layer) + (projections.length > 1 ? "+" : "");
         Tensor weight = fused(name + ".weight", parts.stream().map(part -> source.get(part.projection().path(layer) + ".weight",
                 part.size(), part.projection().in(config))).toList());
+        long[] sizes = parts.stream().mapToLong(Part::size).toArray();
         Tensor transposed = owner.own(weight.t());
         if (!biased) {
-            return new FusedLinear(layer, parts, weight, transposed, Optional.empty(), owner.own(new TensorOptional()));
+            return new FusedLinear(layer, parts, sizes, weight, transposed, Optional.empty(), owner.own(new TensorOptional()));
         }
         Tensor bias = fused(name + ".bias", parts.stream().map(part -> source.get(part.projection().path(layer) + ".bias", part.size())).toList());
-        return new FusedLinear(layer, parts, weight, transposed, Optional.of(bias), owner.own(new TensorOptional(bias)));
+        return new FusedLinear(layer, parts, sizes, weight, transposed, Optional.of(bias), owner.own(new TensorOptional(bias)));
     }
 
     private Tensor fused(String name, List<Tensor> tensors) {

@@ -22,30 +22,46 @@ final class DecodeAttention implements Attention {
     private final DoubleOptional defaultScale = new DoubleOptional();
     private final int rows;
 
-    /** Built within the scope of the forward that uses it; row {@code i} of the batch is cache row {@code i}. */
-    DecodeAttention(KvCache cache, int[] positions) {
+    private final boolean reordered;
+    private final Tensor placeOfRow;
+    private final Tensor rowAtPlace;
+
+    /**
+     * Built within the scope of the forward that uses it.
+     *
+     * @param positions by cache row
+     * @param order     the cache row at each place of the batch; each row stands at least once
+     */
+    DecodeAttention(KvCache cache, int[] positions, int[] order) {
         this.cache = cache;
         rows = positions.length;
         int longest = Arrays.stream(positions).max().orElse(0) + 1;
         int keys = Math.min(cache.positions(), (longest + KEY_STEP - 1) / KEY_STEP * KEY_STEP);
         windows = cache.windows(rows, keys);
-        int[] cell = new int[rows];
         float[] masked = new float[rows * keys];
         for (int i = 0; i < rows; i++) {
-            cell[i] = i * cache.positions() + positions[i];
             Arrays.fill(masked, i * keys + positions[i] + 1, (i + 1) * keys, Float.NEGATIVE_INFINITY);
         }
-        cells = torch.tensor(cell).to(torch.ScalarType.Long);
         mask = new TensorOptional(Tensor.create(masked, rows, 1, 1, keys));
+        int[] cell = new int[order.length];
+        for (int i = 0; i < cell.length; i++) {
+            cell[i] = order[i] * cache.positions() + positions[order[i]];
+        }
+        cells = torch.tensor(cell).to(torch.ScalarType.Long);
+        reordered = !RowGroups.isIdentity(order);
+        placeOfRow = torch.tensor(RowGroups.places(order, rows));
+        rowAtPlace = torch.tensor(order);
     }
 
     @Override
     public Tensor attend(int layer, Tensor q, Tensor k, Tensor v) {
         long kvHeads = k.size(1);
-        cache.layer(layer).keys().index_copy_(0, cells, k.reshape(rows, -1));
-        cache.layer(layer).values().index_copy_(0, cells, v.reshape(rows, -1));
+        cache.layer(layer).keys().index_copy_(0, cells, k.flatten(1, 2));
+        cache.layer(layer).values().index_copy_(0, cells, v.flatten(1, 2));
         KvCache.Window window = windows.get(layer);
-        return torch.scaled_dot_product_attention(q.reshape(rows, kvHeads, -1, q.size(2)), window.keys(), window.values(), mask, 0.0, false, defaultScale, false)
+        Tensor queries = reordered ? q.index_select(0, placeOfRow) : q;
+        Tensor out = torch.scaled_dot_product_attention(queries.view(rows, kvHeads, -1, q.size(2)), window.keys(), window.values(), mask, 0.0, false, defaultScale, false)
                 .reshape(rows, -1);
+        return reordered ? out.index_select(0, rowAtPlace) : out;
     }
 }

@@ -1,7 +1,6 @@
 package io.furlong.torch;
 
 import io.furlong.torch.BaseModel.Block;
-import io.furlong.torch.BaseModel.HeadNorms;
 import io.furlong.torch.RotaryTable.Angles;
 import io.furlong.torch.SegmentAdapters.Segment;
 import java.util.ArrayList;
@@ -34,7 +33,7 @@ public final class Decoder implements AutoCloseable {
     private final DoubleOptional eps;
     private final long[] hiddenShape;
     private final long[] headShape;
-    /** The adapters of recent decode steps, stacked; made anew when others come. */
+    /** The adapters of the last even decode step; made anew when others come. */
     private Optional<AdapterStack> stack = Optional.empty();
 
     /** A decoder that serves {@link Numerics#FAST}. */
@@ -131,8 +130,12 @@ public final class Decoder implements AutoCloseable {
                 return tiles(cache, tokens, IntStream.range(0, tokens.length).toArray(), positions, loras);
             }
             cache.reserve(tokens.length, IntStream.of(positions).max().orElse(0) + 1);
+            RowGroups groups = RowGroups.of(loras);
+            int[] order = groups.areEven() ? groups.inOrderPadded() : groups.inOrder();
             try (Scope scope = new Scope()) {
-                return scope.give(run(tokens, positions, adaptersOf(loras), new DecodeAttention(cache, positions)));
+                Adapters adapters = groups.areEven() ? stackOf(groups.adapters()).forRows(groups.largest()) : SegmentAdapters.of(groups.segments());
+                Tensor hidden = run(pick(tokens, order), pick(positions, order), adapters, new DecodeAttention(cache, positions, order));
+                return scope.give(RowGroups.isIdentity(order) ? hidden : hidden.index_select(0, torch.tensor(RowGroups.places(order, tokens.length))));
             }
         });
     }
@@ -162,17 +165,13 @@ public final class Decoder implements AutoCloseable {
         owner.close();
     }
 
-    private Adapters adaptersOf(List<Optional<LoraWeights>> loras) {
-        List<LoraWeights> present = loras.stream().flatMap(Optional::stream).distinct().toList();
-        if (present.isEmpty()) {
-            return SegmentAdapters.of(List.of(new Segment(loras.size(), Optional.empty())));
-        }
-        if (stack.isEmpty() || !stack.get().serves(present)) {
+    private AdapterStack stackOf(List<LoraWeights> adapters) {
+        if (stack.isEmpty() || !stack.get().holds(adapters)) {
             stack.ifPresent(AdapterStack::close);
             stack = Optional.empty();
-            stack = Optional.of(new AdapterStack(model, present));
+            stack = Optional.of(new AdapterStack(model, adapters));
         }
-        return stack.get().select(loras);
+        return stack.get();
     }
 
     /** The deterministic setting: tiles of up to {@link #TILE} entries of one adapter, in order. */
@@ -226,27 +225,19 @@ public final class Decoder implements AutoCloseable {
 
     private Tensor block(int layer, Tensor x, Angles angles, Adapters adapters, Attention attention) {
         Block block = model.blocks().get(layer);
-        Tensor qkv = adapters.apply(block.qkv(), norm(x, hiddenShape, block.inputNorm())).view(-1, config.heads() + 2L * config.kvHeads(), config.headDim());
-        Tensor qk = qkv.narrow(1, 0, config.heads() + config.kvHeads());
+        Tensor[] qkv = adapters.apply(block.qkv(), norm(x, hiddenShape, block.inputNorm()));
+        Tensor q = qkv[0].view(-1, config.heads(), config.headDim());
+        Tensor k = qkv[1].view(-1, config.kvHeads(), config.headDim());
+        Tensor v = qkv[2].view(-1, config.kvHeads(), config.headDim());
         if (block.headNorms().isPresent()) {
-            qk = headNormed(qk, block.headNorms().get());
+            q = norm(q, headShape, block.headNorms().get().query());
+            k = norm(k, headShape, block.headNorms().get().key());
         }
-        qk = rotary.rotate(qk, angles);
-        Tensor q = qk.narrow(1, 0, config.heads());
-        Tensor k = qk.narrow(1, config.heads(), config.kvHeads());
-        Tensor v = qkv.narrow(1, config.heads() + config.kvHeads(), config.kvHeads());
-        x = adapters.addTo(x, block.output(), attention.attend(layer, q, k, v));
+        Tensor attended = attention.attend(layer, rotary.rotate(q, angles), rotary.rotate(k, angles), v);
+        Tensor mid = adapters.addTo(x, block.output(), attended);
 
-        Tensor gateUp = adapters.apply(block.gateUp(), norm(x, hiddenShape, block.mlpNorm()));
-        Tensor gate = gateUp.narrow(1, 0, config.intermediateSize());
-        Tensor up = gateUp.narrow(1, config.intermediateSize(), config.intermediateSize());
-        return adapters.addTo(x, block.down(), torch.silu(gate).mul(up));
-    }
-
-    private Tensor headNormed(Tensor qk, HeadNorms norms) {
-        Tensor q = norm(qk.narrow(1, 0, config.heads()), headShape, norms.query());
-        Tensor k = norm(qk.narrow(1, config.heads(), config.kvHeads()), headShape, norms.key());
-        return torch.cat(new TensorVector(q, k), 1);
+        Tensor[] gateUp = adapters.apply(block.gateUp(), norm(mid, hiddenShape, block.mlpNorm()));
+        return adapters.addTo(mid, block.down(), torch.silu(gateUp[0]).mul(gateUp[1]));
     }
 
     private Tensor norm(Tensor x, long[] shape, TensorOptional weight) {

@@ -1,6 +1,7 @@
 package io.furlong.torch;
 
 import io.furlong.torch.FusedLinear.Part;
+import io.furlong.torch.LoraWeights.Pair;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -21,7 +22,11 @@ final class SegmentAdapters implements Adapters {
     private final Scalar one = new Scalar(1.0);
 
     /** {@code rows} successive rows under {@code lora}. */
-    record Segment(long rows, Optional<LoraWeights> lora) {}
+    record Segment(long rows, Optional<LoraWeights> lora) {
+        Optional<Pair> pair(FusedLinear linear, Part part) {
+            return lora.flatMap(l -> l.pair(linear.layer(), part.projection()));
+        }
+    }
 
     private SegmentAdapters(List<Segment> segments) {
         this.segments = segments;
@@ -46,22 +51,19 @@ final class SegmentAdapters implements Adapters {
     }
 
     @Override
-    public Tensor apply(FusedLinear linear, Tensor x) {
+    public Tensor[] apply(FusedLinear linear, Tensor x) {
         Tensor y = torch.linear(x, linear.weight(), linear.biasArg());
-        if (!adapted) {
-            return y;
-        }
         if (!recording) {
             addInPlace(y, linear, x);
-            return y;
         }
-        return y.add(update(linear, x));
+        Tensor[] parts = linear.split(y);
+        return recording && adapted ? updated(parts, linear, x) : parts;
     }
 
     @Override
     public Tensor addTo(Tensor residual, FusedLinear linear, Tensor x) {
         if (recording) {
-            return residual.add(apply(linear, x));
+            return residual.add(apply(linear, x)[0]);
         }
         residual.addmm_(x, linear.transposed());
         linear.bias().ifPresent(residual::add_);
@@ -73,7 +75,7 @@ final class SegmentAdapters implements Adapters {
         long row = 0;
         for (Segment segment : segments) {
             for (Part part : linear.parts()) {
-                Optional<LoraWeights.Pair> pair = segment.lora().flatMap(lora -> lora.pair(linear.layer(), part.projection()));
+                Optional<Pair> pair = segment.pair(linear, part);
                 if (pair.isPresent()) {
                     Tensor inner = torch.linear(x.narrow(0, row, segment.rows()), pair.get().a());
                     y.narrow(0, row, segment.rows()).narrow(1, part.offset(), part.size())
@@ -84,29 +86,54 @@ final class SegmentAdapters implements Adapters {
         }
     }
 
-    /** The same without touching {@code y}, for autograd. */
-    private Tensor update(FusedLinear linear, Tensor x) {
+    /** The same without touching anything that autograd may need. */
+    private Tensor[] updated(Tensor[] parts, FusedLinear linear, Tensor x) {
         if (segments.size() == 1) {
-            return update(linear, x, segments.getFirst());
+            return updated(parts, linear, x, segments.getFirst());
         }
-        Tensor[] updates = new Tensor[segments.size()];
-        long row = 0;
-        for (int i = 0; i < updates.length; i++) {
-            Segment segment = segments.get(i);
-            updates[i] = update(linear, x.narrow(0, row, segment.rows()), segment);
-            row += segment.rows();
+        long[] rows = segments.stream().mapToLong(Segment::rows).toArray();
+        TensorVector inputs = x.split(rows, 0);
+        TensorVector[] outputs = new TensorVector[parts.length];
+        TensorVector[] bases = new TensorVector[parts.length];
+        for (int p = 0; p < parts.length; p++) {
+            outputs[p] = new TensorVector();
+            bases[p] = parts[p].split(rows, 0);
         }
-        return torch.cat(new TensorVector(updates), 0);
+        for (int s = 0; s < rows.length; s++) {
+            Tensor[] own = new Tensor[parts.length];
+            for (int p = 0; p < parts.length; p++) {
+                own[p] = bases[p].get(s);
+            }
+            Tensor[] changed = updated(own, linear, inputs.get(s), segments.get(s));
+            for (int p = 0; p < parts.length; p++) {
+                outputs[p].push_back(changed[p]);
+            }
+        }
+        Tensor[] whole = new Tensor[parts.length];
+        for (int p = 0; p < parts.length; p++) {
+            whole[p] = torch.cat(outputs[p], 0);
+        }
+        return whole;
     }
 
-    private static Tensor update(FusedLinear linear, Tensor x, Segment segment) {
-        Tensor[] updates = new Tensor[linear.parts().size()];
-        for (int i = 0; i < updates.length; i++) {
-            Part part = linear.parts().get(i);
-            Optional<LoraWeights.Pair> pair = segment.lora().flatMap(lora -> lora.pair(linear.layer(), part.projection()));
-            updates[i] = pair.map(p -> torch.linear(torch.linear(x, p.a()).mul(p.scalingArg()), p.b()))
-                    .orElseGet(() -> torch.zeros(segment.rows(), part.size()));
+    /** One segment: all A that share the input as one product. */
+    private Tensor[] updated(Tensor[] parts, FusedLinear linear, Tensor x, Segment segment) {
+        List<Pair> pairs = linear.parts().stream().map(part -> segment.pair(linear, part)).flatMap(Optional::stream).toList();
+        if (pairs.isEmpty()) {
+            return parts;
         }
-        return updates.length == 1 ? updates[0] : torch.cat(new TensorVector(updates), 1);
+        Tensor down = pairs.size() == 1 ? pairs.getFirst().a() : torch.cat(new TensorVector(pairs.stream().map(Pair::a).toArray(Tensor[]::new)), 0);
+        Tensor inner = torch.linear(x, down);
+        Tensor[] out = parts.clone();
+        long column = 0;
+        for (int p = 0; p < parts.length; p++) {
+            Optional<Pair> pair = segment.pair(linear, linear.parts().get(p));
+            if (pair.isPresent()) {
+                Tensor own = pairs.size() == 1 ? inner : inner.narrow(1, column, pair.get().rank());
+                out[p] = torch.addmm(parts[p], own, pair.get().b().t(), one, pair.get().scalingArg());
+                column += pair.get().rank();
+            }
+        }
+        return out;
     }
 }
