@@ -162,6 +162,9 @@ public final class PublishLane implements AutoCloseable {
         long start = System.nanoTime();
         for (int failures = 1; ; failures++) {
             try {
+                if (!registry.store().mayAct()) {
+                    throw new PublishException(PublishException.Blame.ENGINES, "this control plane may not act now: it doesn't hold the lease");
+                }
                 publisher.publish(artifact);
                 registry.inForce(stamp);
                 listener.inForce(artifact.adapter(), stamp, Duration.ofNanos(System.nanoTime() - start));
@@ -185,6 +188,9 @@ public final class PublishLane implements AutoCloseable {
                 publisher.release(stamp);
                 return;
             } catch (InterruptedException e) {
+                return;
+            } catch (LeaseLostException e) {
+                LOG.warn("adapter '{}': version {} is left to the control plane that leads now", artifact.adapter(), stamp.version());
                 return;
             } catch (RuntimeException e) {
                 LOG.error("adapter '{}': publishing version {} broke", artifact.adapter(), stamp.version(), e);

@@ -73,6 +73,12 @@ public interface Store extends AutoCloseable {
     /** True when the database answers. */
     boolean healthy();
 
+    /**
+     * True while this process may act on the outside: load engines, send requests, write files that others see. Always so
+     * with a store of its own; with a shared one, while it leads. Ask right before each such call.
+     */
+    boolean mayAct();
+
     @Override
     void close();
 

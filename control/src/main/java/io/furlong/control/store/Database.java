@@ -13,6 +13,12 @@ sealed interface Database extends AutoCloseable permits SqliteDatabase, Postgres
 
     <T> T read(HandleCallback<T, RuntimeException> work);
 
+    /** Returns when this process is the only one that may write; called once, when the schema is there. */
+    void lead();
+
+    /** True while this process may act on the outside. */
+    boolean mayAct();
+
     /** Where the data is, for messages. */
     String name();
 

@@ -37,6 +37,7 @@ final class SqlStore implements Store {
         try {
             Flyway.configure(SqlStore.class.getClassLoader()).loggers("slf4j").dataSource(database.migrations())
                     .locations("classpath:io/furlong/control/schema").load().migrate();
+            database.lead();
         } catch (FlywayException e) {
             database.close();
             throw new StoreException("store: can't bring the schema of '" + database.name() + "' up to date: " + e.getMessage().lines().findFirst().orElse(""), e);
@@ -45,15 +46,19 @@ final class SqlStore implements Store {
 
     @Override
     public List<ControlEvent> write(Change change) {
+        // Everything is put into words before the transaction, which then holds its locks for the database's own time only.
+        String registration = Documents.write(change.registration());
+        String commit = change instanceof Change.Committed c ? Documents.write(c.commit()) : "";
+        List<String> details = change.events().stream().map(e -> Documents.write(e.detail())).toList();
         return database.write(h -> {
-            save(h, change.registration());
+            save(h, change.registration(), registration);
             switch (change) {
                 case Change.Registered r -> r.once().ifPresent(o ->
                         h.execute("INSERT INTO once (tenant, key, digest, registration) VALUES (?, ?, ?, ?)",
                                 r.registration().tenant(), o.key(), o.digest(), o.registration().hex()));
                 case Change.Moved m -> { }
                 case Change.Committed c -> {
-                    insertVersion(h, c.commit(), at(change));
+                    insertVersion(h, c.commit(), commit, at(change));
                     book(h, c.registration(), c.newTokens(), at(change));
                 }
                 case Change.InForce f -> {
@@ -66,7 +71,7 @@ final class SqlStore implements Store {
                 case Change.Removed r -> r.versions().forEach(v -> h.execute("UPDATE version SET state = ? WHERE registration = ? AND version = ?",
                         VersionRow.State.REMOVED.name(), r.registration().id().hex(), v));
             }
-            return append(h, change.events());
+            return append(h, change.events(), details);
         });
     }
 
@@ -74,16 +79,16 @@ final class SqlStore implements Store {
         return change.events().isEmpty() ? change.registration().registeredAt() : change.events().getFirst().at();
     }
 
-    private static void save(Handle h, Registration r) {
+    private static void save(Handle h, Registration r, String document) {
         h.execute("INSERT INTO registration (id, name, tenant, ordinal, live, save, document) VALUES (?, ?, ?, ?, ?, ?, ?) "
                         + "ON CONFLICT (id) DO UPDATE SET live = excluded.live, document = excluded.document",
-                r.id().hex(), r.name(), r.tenant(), r.ordinal(), r.state().terminal() ? 0 : 1, r.config().save().toString(), Documents.write(r));
+                r.id().hex(), r.name(), r.tenant(), r.ordinal(), r.state().terminal() ? 0 : 1, r.config().save().toString(), document);
     }
 
-    private static void insertVersion(Handle h, StepCommit commit, Instant at) {
+    private static void insertVersion(Handle h, StepCommit commit, String document, Instant at) {
         h.execute("INSERT INTO version (registration, version, step, state, document, committed_at) VALUES (?, ?, ?, ?, ?, ?)",
                 commit.stamp().registration().hex(), commit.stamp().version(), commit.stamp().step(), VersionRow.State.PREPARED.name(),
-                Documents.write(commit), at.toEpochMilli());
+                document, at.toEpochMilli());
     }
 
     private static void book(Handle h, Registration r, long tokens, Instant at) {
@@ -94,16 +99,17 @@ final class SqlStore implements Store {
         }
     }
 
-    private static List<ControlEvent> append(Handle h, List<ControlEvent> events) {
+    private static List<ControlEvent> append(Handle h, List<ControlEvent> events, List<String> details) {
         if (events.isEmpty()) {
             return events;
         }
         long id = lastEvent(h);
         List<ControlEvent> stored = new ArrayList<>();
-        for (ControlEvent e : events) {
+        for (int i = 0; i < events.size(); i++) {
+            ControlEvent e = events.get(i);
             id++;
             h.execute("INSERT INTO event (id, at, tenant, adapter, registration, kind, detail) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                    id, e.at().toEpochMilli(), e.tenant(), e.adapter(), e.registration(), e.kind(), Documents.write(e.detail()));
+                    id, e.at().toEpochMilli(), e.tenant(), e.adapter(), e.registration(), e.kind(), details.get(i));
             stored.add(e.withId(id));
         }
         return stored;
@@ -251,6 +257,11 @@ final class SqlStore implements Store {
         } catch (StoreException e) {
             return false;
         }
+    }
+
+    @Override
+    public boolean mayAct() {
+        return database.mayAct();
     }
 
     @Override

@@ -98,6 +98,15 @@ final class SqliteDatabase implements Database {
         return reader.run(work);
     }
 
+    /** The file's lock was taken when it was opened. */
+    @Override
+    public void lead() {}
+
+    @Override
+    public boolean mayAct() {
+        return true;
+    }
+
     @Override
     public String name() {
         return name;
@@ -146,7 +155,7 @@ final class SqliteDatabase implements Database {
                         interrupted = true;
                     } catch (ExecutionException e) {
                         throw e.getCause() instanceof StoreException s ? s
-                                : new StoreException("store: '" + name + "': " + e.getCause().getMessage(), e.getCause());
+                                : new StoreException("store: '" + name + "': " + cause(e.getCause()), e.getCause());
                     }
                 }
             } finally {
@@ -154,6 +163,12 @@ final class SqliteDatabase implements Database {
                     Thread.currentThread().interrupt();
                 }
             }
+        }
+
+        /** What the database said, without the statement and its values. */
+        private static String cause(Throwable e) {
+            String said = String.valueOf(e.getCause() == null ? e.getMessage() : e.getCause().getMessage());
+            return said.lines().findFirst().orElse("");
         }
 
         void close() {

@@ -7,12 +7,21 @@ import java.nio.file.Path;
 public final class Stores {
     private Stores() {}
 
-    /** @param store {@code memory}, a {@code jdbc:postgresql:} URL, or the path of a SQLite file */
+    /** The same with nothing to do when another control plane takes over: writes fail from then on. */
     public static Store open(String store) {
+        return open(store, () -> { });
+    }
+
+    /**
+     * @param store  {@code memory}, a {@code jdbc:postgresql:} URL, or the path of a SQLite file. With PostgreSQL it waits
+     *               until no other control plane leads
+     * @param onLost called once, on any thread, when another control plane has taken over: this process should end
+     */
+    public static Store open(String store, Runnable onLost) {
         if (store.equals("memory")) {
             return memory();
         }
-        return new SqlStore(store.startsWith("jdbc:postgresql:") ? PostgresDatabase.url(store) : SqliteDatabase.file(Path.of(store)));
+        return new SqlStore(store.startsWith("jdbc:postgresql:") ? PostgresDatabase.url(store, onLost) : SqliteDatabase.file(Path.of(store)));
     }
 
     /** Gone when closed. */
