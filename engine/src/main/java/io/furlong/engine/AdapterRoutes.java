@@ -24,7 +24,7 @@ final class AdapterRoutes {
     }
 
     void load(ServerRequest request, ServerResponse response) throws RejectedRequest {
-        LoadLoraRequest ask = WireJson.readBody(request.content().as(byte[].class), LoadLoraRequest.class);
+        LoadLoraRequest ask = WireJson.readBody(EngineServer.body(request), LoadLoraRequest.class);
         LoraReply reply;
         try {
             engine.load(ask);
@@ -37,7 +37,7 @@ final class AdapterRoutes {
 
     /** Answers when no request uses the adapter any more, as SGLang does. */
     void unload(ServerRequest request, ServerResponse response) throws RejectedRequest, InterruptedException {
-        UnloadLoraRequest ask = WireJson.readBody(request.content().as(byte[].class), UnloadLoraRequest.class);
+        UnloadLoraRequest ask = WireJson.readBody(EngineServer.body(request), UnloadLoraRequest.class);
         LoraReply reply;
         try {
             engine.unload(ask.loraName()).get();

@@ -30,7 +30,7 @@ final class ControlRoutes {
 
     /** Always 200, whatever it matched. */
     void abort(ServerRequest request, ServerResponse response) throws RejectedRequest {
-        AbortRequest ask = WireJson.readBody(request.content().as(byte[].class), AbortRequest.class);
+        AbortRequest ask = WireJson.readBody(EngineServer.body(request), AbortRequest.class);
         if (ask.abortAll()) {
             engine.abortAll();
         } else if (ask.rid().isEmpty()) {
@@ -44,12 +44,12 @@ final class ControlRoutes {
     }
 
     void pause(ServerRequest request, ServerResponse response) throws RejectedRequest {
-        engine.pause(WireJson.readBody(request.content().as(byte[].class), PauseRequest.class).mode());
+        engine.pause(WireJson.readBody(EngineServer.body(request), PauseRequest.class).mode());
         EngineServer.json(response, 200, WireJson.write(new StatusReply("Generation paused successfully.", "ok")));
     }
 
     void resume(ServerRequest request, ServerResponse response) throws RejectedRequest {
-        JsonNode ignored = WireJson.readBody(request.content().as(byte[].class));
+        JsonNode ignored = WireJson.readBody(EngineServer.body(request));
         engine.resume();
         EngineServer.json(response, 200, WireJson.write(new StatusReply("Generation continued successfully.", "ok")));
     }
@@ -63,7 +63,7 @@ final class ControlRoutes {
     }
 
     void relabel(ServerRequest request, ServerResponse response) throws RejectedRequest {
-        WeightVersionRequest ask = WireJson.readBody(request.content().as(byte[].class), WeightVersionRequest.class);
+        WeightVersionRequest ask = WireJson.readBody(EngineServer.body(request), WeightVersionRequest.class);
         if (ask.abortAllRequests().orElse(true)) {
             engine.abortAll();
         }

@@ -57,10 +57,13 @@ public final class Engine implements AutoCloseable {
     private final ModelRunner model;
     private final PrefixCache prefixes;
     private final Scheduler scheduler;
-    private final List<CompletableFuture<Void>> awaitingIdle = new ArrayList<>();
+    private final List<Awaited> awaited = new ArrayList<>();
     private boolean stepQueued;
     private boolean paused;
     private volatile EngineLoad load;
+
+    /** Whoever waits for the engine to be in some state. */
+    private record Awaited(Predicate<EngineLoad> condition, Runnable then, CompletableFuture<Void> done) {}
 
     private Engine(EngineOptions options, BaseModel base, Runnable closeBase) {
         this.options = options;
@@ -156,7 +159,7 @@ public final class Engine implements AutoCloseable {
                 case RETRACT -> scheduler.retract(r -> true);
                 case IN_PLACE -> { }
             }
-            return paused;
+            return afterChange();
         });
     }
 
@@ -225,21 +228,26 @@ public final class Engine implements AutoCloseable {
 
     /** Forgets cached prefixes. @return false, and nothing happens, if the engine did not become idle in time */
     public boolean flushCache(Duration patience) throws InterruptedException {
-        CompletableFuture<Void> idle = onThread(() -> {
-            CompletableFuture<Void> future = new CompletableFuture<>();
-            awaitingIdle.add(future);
-            tellIfIdle();
-            return future;
+        // Cleared on the engine's thread at the moment it is idle, before anything else can be taken in.
+        return await(EngineLoad::idle, prefixes::clear, patience);
+    }
+
+    /** Waits until the engine is as busy as {@code condition} says, as of the end of a step or of a change from outside. @return false if it was not in time */
+    public boolean await(Predicate<EngineLoad> condition, Duration patience) throws InterruptedException {
+        return await(condition, () -> {}, patience);
+    }
+
+    private boolean await(Predicate<EngineLoad> condition, Runnable then, Duration patience) throws InterruptedException {
+        Awaited wait = new Awaited(condition, then, new CompletableFuture<>());
+        onThread(() -> {
+            awaited.add(wait);
+            return afterChange();
         });
         try {
-            idle.thenRun(() -> onThread(() -> {
-                prefixes.clear();
-                return true;
-            })).get(Math.max(1, patience.toNanos()), TimeUnit.NANOSECONDS);
+            wait.done().get(Math.max(1, patience.toNanos()), TimeUnit.NANOSECONDS);
             return true;
         } catch (TimeoutException e) {
-            idle.cancel(false);
-            return false;
+            return onThread(() -> !awaited.remove(wait));
         } catch (ExecutionException e) {
             throw new IllegalStateException(e.getCause());
         }
@@ -312,7 +320,7 @@ public final class Engine implements AutoCloseable {
             }
         }
         requests.forEach(scheduler::add);
-        load = scheduler.load();
+        afterChange();
         wake();
         return Optional.empty();
     }
@@ -365,16 +373,18 @@ public final class Engine implements AutoCloseable {
         afterChange();
     }
 
-    private void afterChange() {
-        load = scheduler.load();
-        tellIfIdle();
-    }
-
-    private void tellIfIdle() {
-        if (scheduler.idle()) {
-            awaitingIdle.forEach(f -> f.complete(null));
-            awaitingIdle.clear();
-        }
+    private EngineLoad afterChange() {
+        EngineLoad now = scheduler.load();
+        load = now;
+        awaited.removeIf(wait -> {
+            boolean met = wait.condition().test(now);
+            if (met) {
+                wait.then().run();
+                wait.done().complete(null);
+            }
+            return met;
+        });
+        return now;
     }
 
     private AdapterInfo put(LoadedAdapter.Source source, LoadLoraRequest ask) throws AdapterRefused {

@@ -9,4 +9,8 @@ package io.furlong.engine;
  * @param cacheHitRate        of all prompt tokens so far, the share that was not computed for its request
  */
 public record EngineLoad(int running, int waiting, long usedTokens, long maxTokens, int maxRunning, double tokensPerSecond, int adaptersInBatch,
-                         int maxAdaptersInBatch, double cacheHitRate) {}
+                         int maxAdaptersInBatch, double cacheHitRate) {
+    public boolean idle() {
+        return running == 0 && waiting == 0;
+    }
+}

@@ -10,6 +10,7 @@ import io.helidon.webserver.http.FilterChain;
 import io.helidon.webserver.http.HttpRouting;
 import io.helidon.webserver.http.RoutingRequest;
 import io.helidon.webserver.http.RoutingResponse;
+import io.helidon.webserver.http.ServerRequest;
 import io.helidon.webserver.http.ServerResponse;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
@@ -40,7 +41,6 @@ public final class EngineServer implements AutoCloseable {
         web = WebServer.builder()
                 .host(options.host())
                 .port(options.port())
-                .useNio(false)
                 .shutdownHook(false)
                 .shutdownGracePeriod(GRACE)
                 .maxPayloadSize(MOST_BYTES_IN_A_BODY)
@@ -132,6 +132,11 @@ public final class EngineServer implements AutoCloseable {
 
     private static boolean same(String a, String b) {
         return MessageDigest.isEqual(a.getBytes(StandardCharsets.UTF_8), b.getBytes(StandardCharsets.UTF_8));
+    }
+
+    /** All of it; empty if there is none. */
+    static byte[] body(ServerRequest request) {
+        return request.content().hasEntity() ? request.content().as(byte[].class) : new byte[0];
     }
 
     static void json(ServerResponse response, int status, String body) {

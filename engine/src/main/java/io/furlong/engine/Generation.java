@@ -46,16 +46,20 @@ public final class Generation {
         };
     }
 
+    /** Waits for the next event, however long it takes. */
+    public Generated take() throws InterruptedException, RejectedRequest {
+        return switch (events.take()) {
+            case Event.Progress(Generated generated) -> generated;
+            case Event.Rejected(ErrorReply reply) -> throw new RejectedRequest(reply);
+        };
+    }
+
     /** Waits for the end. */
     public Generated await() throws InterruptedException, RejectedRequest {
         while (true) {
-            switch (events.take()) {
-                case Event.Progress(Generated generated) -> {
-                    if (generated.finish().isPresent()) {
-                        return generated;
-                    }
-                }
-                case Event.Rejected(ErrorReply reply) -> throw new RejectedRequest(reply);
+            Generated generated = take();
+            if (generated.finish().isPresent()) {
+                return generated;
             }
         }
     }
