@@ -13,6 +13,7 @@ import java.time.LocalDateTime;
 import java.time.format.DateTimeFormatter;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Pattern;
@@ -149,7 +150,7 @@ public final class ChatTemplate {
                 case '%' -> "'%'";
                 default -> throw new TemplateRefusal("strftime_now: %" + format.charAt(i) + " is not known here");
             };
-            text.append(DateTimeFormatter.ofPattern(pattern, java.util.Locale.ENGLISH).format(now));
+            text.append(DateTimeFormatter.ofPattern(pattern, Locale.ENGLISH).format(now));
         }
         return text.toString();
     }

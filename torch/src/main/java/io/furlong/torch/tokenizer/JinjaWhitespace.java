@@ -1,5 +1,8 @@
 package io.furlong.torch.tokenizer;
 
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
 /**
  * Jinja's white space rules, applied to a template before it is parsed: {@code trim_blocks} (the newline after a block goes),
  * {@code lstrip_blocks} (blanks before a block at a line's start go), the {@code -} and {@code +} marks; comments and
@@ -7,6 +10,8 @@ package io.furlong.torch.tokenizer;
  * has no marks and means the same to any Jinja that leaves text alone. Source: Jinja's manual, "Whitespace Control".
  */
 final class JinjaWhitespace {
+    private static final Pattern END_OF_RAW = Pattern.compile("\\{%[-+]?\\s*endraw");
+
     private final String in;
     private final StringBuilder out = new StringBuilder();
     private int at;
@@ -57,19 +62,15 @@ final class JinjaWhitespace {
             if (mark == '-') {
                 text = text.stripTrailing();
             } else if (kind != '{' && mark != '+') {
-                text = withoutIndent(text, text.length() == end - at && at == 0 || endsLine(text));
+                boolean newlineTrimmed = after == After.TRIM_NEWLINE && text.length() < end - at;
+                text = withoutIndent(text, at == 0 || newlineTrimmed);
             }
         }
         out.append(text);
         at = end;
     }
 
-    /** Whether the blanks at the end of the text begin a line; text after a trimmed newline does too. */
-    private boolean endsLine(String text) {
-        String head = text.stripTrailing();
-        return text.indexOf('\n', head.length()) >= 0 || head.isEmpty() && after == After.TRIM_NEWLINE && at > 0 && in.charAt(at) == '\n';
-    }
-
+    /** @param lineStart whether the text's own beginning is that of a line */
     private static String withoutIndent(String text, boolean lineStart) {
         int end = text.length();
         while (end > 0 && (text.charAt(end - 1) == ' ' || text.charAt(end - 1) == '\t')) {
@@ -126,7 +127,7 @@ final class JinjaWhitespace {
 
     /** Text between {@code raw} and {@code endraw} stays as it is. */
     private void raw() {
-        java.util.regex.Matcher end = java.util.regex.Pattern.compile("\\{%[-+]?\\s*endraw").matcher(in);
+        Matcher end = END_OF_RAW.matcher(in);
         int until = end.find(at) ? end.start() : in.length();
         text(until);
     }

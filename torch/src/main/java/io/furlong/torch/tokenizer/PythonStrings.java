@@ -1,9 +1,12 @@
 package io.furlong.torch.tokenizer;
 
 import com.hubspot.jinjava.el.JinjavaInterpreterResolver;
+import java.beans.FeatureDescriptor;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.Collections;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;
@@ -123,8 +126,8 @@ final class PythonStrings extends CompositeELResolver {
         }
 
         @Override
-        public java.util.Iterator<java.beans.FeatureDescriptor> getFeatureDescriptors(ELContext context, Object base) {
-            return java.util.Collections.emptyIterator();
+        public Iterator<FeatureDescriptor> getFeatureDescriptors(ELContext context, Object base) {
+            return Collections.emptyIterator();
         }
     }
 }

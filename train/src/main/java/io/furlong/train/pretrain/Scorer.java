@@ -6,6 +6,7 @@ import io.furlong.torch.Sequence;
 import io.furlong.torch.Torch;
 import java.util.ArrayList;
 import java.util.List;
+import org.bytedeco.pytorch.LongOptional;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
 
@@ -64,7 +65,7 @@ final class Scorer {
             Tensor hidden = decoder.forward(lines.stream().map(line -> Sequence.ofBase(line.input())).toList());
             Tensor logProbs = torch.log_softmax(decoder.logits(hidden.index_select(0, torch.tensor(targets.rows()))), 1);
             float[] chosen = floats(logProbs.gather(1, torch.tensor(targets.tokens()).unsqueeze(1)).squeeze(1));
-            long[] best = longs(logProbs.argmax(new org.bytedeco.pytorch.LongOptional(1), false));
+            long[] best = longs(logProbs.argmax(new LongOptional(1), false));
             List<Outlook> outlooks = new ArrayList<>();
             int at = 0;
             for (Line line : lines) {
