@@ -73,9 +73,12 @@ public final class EngineException extends Exception {
         return new EngineException(kind, status, message);
     }
 
-    /** SGLang's two wordings for an adapter that is not there: the tokenizer's check and the registry's, which races with an unload. */
+    /**
+     * SGLang's wordings for an adapter that is not there: the tokenizer's check, the registry's, which races with an unload, and that of a
+     * server which once had it and can't load it again.
+     */
     static boolean saysUnknownAdapter(String message) {
-        return message.contains("has never been loaded") || message.contains("LoRA adapters are not loaded");
+        return message.contains("has never been loaded") || message.contains("LoRA adapters are not loaded") || message.contains("Failed to implicitly load LoRA adapter");
     }
 
     private static Kind serverKind(int status, String body, boolean gateway) {

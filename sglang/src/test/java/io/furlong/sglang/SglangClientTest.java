@@ -41,6 +41,7 @@ class SglangClientTest {
                 Arguments.of(400, "application/json", "{\"object\":\"error\",\"message\":\"bad field\",\"type\":\"Bad Request\",\"param\":null,\"code\":400}", "", Kind.BAD_REQUEST),
                 Arguments.of(400, "application/json", "{\"error\":{\"message\":\"Got LoRA adapter that has never been loaded: X\\nAll loaded adapters: dict_keys([]).\"}}", "", Kind.UNKNOWN_ADAPTER),
                 Arguments.of(400, "application/json", "{\"error\":{\"message\":\"The following requested LoRA adapters are not loaded: X\\nLoaded adapters: \"}}", "", Kind.UNKNOWN_ADAPTER),
+                Arguments.of(400, "application/json", "{\"error\":{\"message\":\"Failed to implicitly load LoRA adapter X: gone\"}}", "", Kind.UNKNOWN_ADAPTER),
                 Arguments.of(401, "application/json", "{\"error\":\"Unauthorized\"}", "", Kind.UNAUTHORIZED),
                 Arguments.of(403, "application/json", "{\"error\":\"Forbidden\"}", "", Kind.UNAUTHORIZED),
                 Arguments.of(404, "application/json", "{\"detail\":\"Not Found\"}", "", Kind.NOT_FOUND),

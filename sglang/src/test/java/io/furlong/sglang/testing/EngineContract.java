@@ -26,7 +26,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -43,6 +42,7 @@ import org.junit.jupiter.api.TestInstance;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 public abstract class EngineContract {
     private static final Duration SOON = Duration.ofSeconds(60);
+    private static final int TRIES = 20;
     private static final int[] PROMPT = {5, 6, 7, 8};
 
     /** A server under test. */
@@ -240,43 +240,51 @@ public abstract class EngineContract {
         }
     }
 
+    /** A fast server may be done before the abort arrives; then it is asked again. */
     @Test
     void anAbortEndsTheRequestWithThatIdAndNoOther() throws Exception {
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
-            String mine = rid();
-            Future<GenerateResponse> aborted = threads.submit(() -> client.generate(GenerateRequest.ofIds(PROMPT, exactly(subject.longRun()).build()).withLogprobs().withRid(mine), SOON));
-            Future<GenerateResponse> other = threads.submit(() -> client.generate(GenerateRequest.ofIds(PROMPT, exactly(4).build()).withRid(rid()), SOON));
-            while (!aborted.isDone()) {
-                client.abort(AbortRequest.exact(mine), SOON);
+            boolean aborted = false;
+            for (int i = 0; i < TRIES && !aborted; i++) {
+                String mine = rid();
+                Future<GenerateResponse> running = threads.submit(() -> client.generate(lasting().withLogprobs().withRid(mine), SOON));
+                Future<GenerateResponse> other = threads.submit(() -> client.generate(GenerateRequest.ofIds(PROMPT, exactly(4).build()).withRid(rid()), SOON));
+                while (!running.isDone()) {
+                    client.abort(AbortRequest.exact(mine), SOON);
+                }
+                aborted = running.get().metaInfo().finishReason().orElseThrow() instanceof FinishReason.Abort;
+                assertThat(running.get().outputIds().length).isLessThan(aborted ? subject.longRun() : subject.longRun() + 1);
+                assertThat(other.get().metaInfo().finishReason()).containsInstanceOf(FinishReason.Length.class);
             }
-            assertThat(aborted.get().metaInfo().finishReason()).containsInstanceOf(FinishReason.Abort.class);
-            assertThat(aborted.get().outputIds().length).isLessThan(subject.longRun());
-            assertThat(other.get().metaInfo().finishReason()).containsInstanceOf(FinishReason.Length.class);
+            assertThat(aborted).isTrue();
         }
     }
 
     @Test
     void anIdInFlightIsRefusedASecondTime() throws Exception {
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
-            String mine = rid();
-            Callable<String> send = () -> {
-                try {
-                    client.generate(GenerateRequest.ofIds(PROMPT, exactly(subject.longRun()).build()).withRid(mine), SOON);
-                    return "answered";
-                } catch (EngineException e) {
-                    return e.kind() + ": " + e.getMessage();
-                }
-            };
-            Future<String> one = threads.submit(send);
-            Future<String> two = threads.submit(send);
-            while (!one.isDone() || !two.isDone()) {
-                if (one.isDone() || two.isDone()) {
-                    client.abort(AbortRequest.exact(mine), SOON);
-                }
-                Thread.onSpinWait();
+            String refusal = "";
+            for (int i = 0; i < TRIES && refusal.isEmpty(); i++) {
+                String mine = rid();
+                Future<String> one = threads.submit(() -> refusal(lasting().withRid(mine)));
+                Future<String> two = threads.submit(() -> refusal(lasting().withRid(mine)));
+                refusal = one.get() + two.get();
             }
-            assertThat(List.of(one.get(), two.get())).anySatisfy(s -> assertThat(s).startsWith("BAD_REQUEST").contains("Duplicate request ID"));
+            assertThat(refusal).startsWith("BAD_REQUEST").contains("Duplicate request ID");
         }
+    }
+
+    private String refusal(GenerateRequest request) throws InterruptedException {
+        try {
+            client.generate(request, SOON);
+            return "";
+        } catch (EngineException e) {
+            return e.kind() + ": " + e.getMessage();
+        }
+    }
+
+    private GenerateRequest lasting() {
+        return GenerateRequest.ofIds(PROMPT, exactly(subject.longRun()).build());
     }
 
     @Test
