@@ -96,6 +96,10 @@ public final class PeftDirectory {
                 throw new CheckpointException(file + ": " + key + " = " + value + " is not supported; only plain LoRA on linear layers is");
             }
         }
+        JsonNode init = peft.path("init_lora_weights");
+        if (init.isTextual() && !List.of("default", "gaussian", "eva", "orthogonal").contains(init.asText())) {
+            throw new CheckpointException(file + ": init_lora_weights = " + init + " changes the base weights and is not supported; convert the adapter to plain LoRA first");
+        }
         if (!peft.path("bias").asText("none").equals("none")) {
             throw new CheckpointException(file + ": bias = " + peft.get("bias") + " is not supported, must be \"none\"");
         }

@@ -17,9 +17,11 @@ final class Fixtures {
 
     static Path root() {
         String property = System.getProperty("furlong.fixtures");
-        if (property != null) {
-            return Path.of(property);
-        }
+        return property != null ? Path.of(property) : own();
+    }
+
+    /** The folder in the test resources, for tests that need one model or adapter by name. */
+    static Path own() {
         try {
             return Path.of(Fixtures.class.getResource("/fixtures").toURI());
         } catch (URISyntaxException e) {
@@ -40,7 +42,7 @@ final class Fixtures {
         try {
             String name = new com.fasterxml.jackson.databind.ObjectMapper().readTree(adapter.resolve("adapter_config.json").toFile())
                     .get("base_model_name_or_path").asText();
-            return root().resolve("models").resolve(name);
+            return root().resolve("models").resolve(Path.of(name).getFileName());
         } catch (IOException e) {
             throw new IllegalStateException(e);
         }

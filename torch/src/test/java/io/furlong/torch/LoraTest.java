@@ -271,7 +271,7 @@ class LoraTest {
     }
 
     private static BaseModel model() {
-        return BaseModel.load(Fixtures.root().resolve("models/llama-gqa"));
+        return BaseModel.load(Fixtures.own().resolve("models/llama-gqa"));
     }
 
     private static LoraWeights all(BaseModel model, int rank, long seed) {

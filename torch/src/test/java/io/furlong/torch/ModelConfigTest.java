@@ -49,7 +49,7 @@ class ModelConfigTest {
 
     @Test
     void endTokensComeFromTheGenerationConfigFirst() throws IOException {
-        Path folder = Fixtures.root().resolve("models/llama-gqa");
+        Path folder = Fixtures.own().resolve("models/llama-gqa");
         ObjectNode root = (ObjectNode) JSON.readTree(folder.resolve("config.json").toFile());
         root.put("eos_token_id", 5);
         JSON.writeValue(temp.resolve("config.json").toFile(), root);

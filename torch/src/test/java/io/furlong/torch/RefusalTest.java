@@ -99,7 +99,7 @@ class RefusalTest {
 
     @Test
     void aShardThatIsNotThereOrLacksATensor() throws IOException {
-        Path folder = copy(Fixtures.root().resolve("models/qwen2-yarn-sharded-f16"), "sharded");
+        Path folder = copy(Fixtures.own().resolve("models/qwen2-yarn-sharded-f16"), "sharded");
         Path index = folder.resolve("model.safetensors.index.json");
         ObjectNode root = (ObjectNode) JSON.readTree(index.toFile());
         ((ObjectNode) root.get("weight_map")).put("model.norm.weight", "model-00001-of-00003.safetensors");
@@ -117,19 +117,20 @@ class RefusalTest {
         "{\"lora_bias\": true}                   | lora_bias = true is not supported",
         "{\"fan_in_fan_out\": true}              | fan_in_fan_out = true is not supported",
         "{\"modules_to_save\": [\"lm_head\"]}    | modules_to_save = [\"lm_head\"] is not supported",
+        "{\"init_lora_weights\": \"pissa\"}   | init_lora_weights = \"pissa\" changes the base weights",
         "{\"r\": null}                           | r and lora_alpha must be numbers",
         "{\"r\": 5}                              | has shape [4, 64], must be [5, 64]",
         "{\"target_modules\": [\"q_proj\", \"w1\"]} | target_modules names w1"})
     void anAdapterThatWouldBeAppliedWrongly(String change, String message) throws IOException {
-        Path folder = copy(Fixtures.root().resolve("adapters/llama-all-r4"), "adapter");
+        Path folder = copy(Fixtures.own().resolve("adapters/llama-all-r4"), "adapter");
         change(folder.resolve("adapter_config.json"), config -> config.setAll((ObjectNode) parse(change)));
         assertRefused(() -> PeftDirectory.read(folder, llama()), folder.toString(), message);
     }
 
     @Test
     void anAdapterOfAnotherModel() throws IOException {
-        ModelConfig other = ModelConfig.read(Fixtures.root().resolve("models/qwen2-tied"));
-        Path adapter = Fixtures.root().resolve("adapters/llama-all-r4");
+        ModelConfig other = ModelConfig.read(Fixtures.own().resolve("models/qwen2-tied"));
+        Path adapter = Fixtures.own().resolve("adapters/llama-all-r4");
         assertRefused(() -> PeftDirectory.read(adapter, other), "adapter_model.safetensors: ", "has shape");
 
         Path none = adapterWithTensors(tensors -> {
@@ -153,7 +154,7 @@ class RefusalTest {
 
     @Test
     void tokensAndPositionsOutsideTheModel() {
-        try (Scope scope = new Scope(); BaseModel model = BaseModel.load(Fixtures.root().resolve("models/llama-gqa")); Decoder decoder = new Decoder(model);
+        try (Scope scope = new Scope(); BaseModel model = BaseModel.load(Fixtures.own().resolve("models/llama-gqa")); Decoder decoder = new Decoder(model);
                 KvCache cache = new KvCache(model.config())) {
             assertThatThrownBy(() -> decoder.forward(java.util.List.of(Sequence.ofBase(3, 96)))).hasMessage("token id 96 is not in the vocabulary of 96");
             assertThatThrownBy(() -> decoder.forward(java.util.List.of(Sequence.ofBase(-1)))).hasMessage("token id -1 is not in the vocabulary of 96");
@@ -168,11 +169,11 @@ class RefusalTest {
     }
 
     private static ModelConfig llama() {
-        return ModelConfig.read(Fixtures.root().resolve("models/llama-gqa"));
+        return ModelConfig.read(Fixtures.own().resolve("models/llama-gqa"));
     }
 
     private Path modelWith(Consumer<ObjectNode> change) throws IOException {
-        Path folder = copy(Fixtures.root().resolve("models/llama-gqa"), "model");
+        Path folder = copy(Fixtures.own().resolve("models/llama-gqa"), "model");
         change(folder.resolve("config.json"), change);
         return folder;
     }
@@ -188,7 +189,7 @@ class RefusalTest {
     }
 
     private Path adapterWithTensors(Consumer<SequencedMap<String, Tensor>> change) throws IOException {
-        Path folder = copy(Fixtures.root().resolve("adapters/llama-all-r4"), "adapter");
+        Path folder = copy(Fixtures.own().resolve("adapters/llama-all-r4"), "adapter");
         rewrite(folder.resolve("adapter_model.safetensors"), change);
         return folder;
     }
