@@ -197,11 +197,17 @@ public final class Rollout implements AutoCloseable {
      */
     public Evaluation evaluate(RegistrationId registration, PolicyStamp stamp, EvalConfig eval)
             throws SamplerException, RewardException, InterruptedException {
-        AdapterStream stream;
-        try (Pin pin = pin(stamp)) {
-            stream = locked(() -> streams.find(registration)).orElseThrow(() -> new SamplerException(SamplerException.Kind.UNWANTED,
-                    "registration " + registration + " isn't running"));
-            StreamKit kit = Objects.requireNonNull(kits.get(stream));
+        try (Pin _ = pin(stamp)) {
+            AdapterStream stream;
+            StreamKit kit;
+            streams.lock.lockInterruptibly();
+            try {
+                stream = streams.find(registration).orElseThrow(() -> new SamplerException(SamplerException.Kind.UNWANTED,
+                        "registration " + registration + " isn't running"));
+                kit = Objects.requireNonNull(kits.get(stream));
+            } finally {
+                streams.lock.unlock();
+            }
             kit.open();
             return evaluator.evaluate(stream, kit, stamp, eval, Math.max(1, requestLimit() / 2));
         }

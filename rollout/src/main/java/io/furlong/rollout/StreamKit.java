@@ -43,9 +43,16 @@ final class StreamKit {
         this.allStuck = allStuck;
     }
 
-    /** Finds the reward and the filters; they may be used from then on. */
+    /**
+     * Finds the reward and the filters; they may be used from then on.
+     *
+     * @throws IllegalStateException if the adapter has ended
+     */
     synchronized void open() {
-        if (runner == null && !closed) {
+        if (closed) {
+            throw new IllegalStateException("adapter '" + adapter + "' has ended");
+        }
+        if (runner == null) {
             runner = new RewardRunner(adapter, rewards.find(config.reward()), config.reward().timeout(), stuckBound, allStuck);
             filters = Filters.find(config.filters());
         }

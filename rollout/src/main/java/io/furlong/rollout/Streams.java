@@ -60,15 +60,20 @@ final class Streams {
         watchers.add(watcher);
     }
 
-    /** Takes over a newer snapshot; older ones are ignored. */
+    /** Takes over a newer snapshot; looks only at what differs from the one before. */
     void apply(RegistrySnapshot snapshot) {
-        if (snapshot.epoch() < seen.epoch()) {
+        if (snapshot.epoch() <= seen.epoch()) {
             return;
         }
         RegistrySnapshot before = seen;
         seen = snapshot;
+        int stillThere = 0;
         for (Adapter a : snapshot.all()) {
-            if (before.adapters().get(a.name()) == a) {
+            Adapter old = before.adapters().get(a.name());
+            if (old != null && old.registration().equals(a.registration())) {
+                stillThere++;
+            }
+            if (old == a) {
                 continue;
             }
             AdapterStream stream = byRegistration.get(a.registration());
@@ -83,6 +88,9 @@ final class Streams {
             } else if (stream != null && (a.state() == AdapterState.RETIRING || a.state() == AdapterState.CLEANUP || a.state().terminal())) {
                 stream.retire();
             }
+        }
+        if (stillThere == before.adapters().size()) {
+            return;
         }
         for (Adapter old : before.all()) {
             if (snapshot.find(old.name(), old.registration()).isEmpty()) {

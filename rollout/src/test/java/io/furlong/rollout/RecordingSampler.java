@@ -33,6 +33,7 @@ class RecordingSampler implements Sampler {
     final Set<RegistrationId> gone = ConcurrentHashMap.newKeySet();
     final AtomicInteger inFlight = new AtomicInteger();
     final AtomicInteger mostInFlight = new AtomicInteger();
+    boolean record = true;
     private final AtomicInteger count = new AtomicInteger();
     private final TestRegistry registry;
     private final Behaviour behaviour;
@@ -55,7 +56,9 @@ class RecordingSampler implements Sampler {
         if (a != null && a.registration().equals(r.stamp().registration()) && r.stamp().version() > a.inForce().orElseThrow().version()) {
             complaints.add("request under version " + r.stamp().version() + ", which is not in force yet");
         }
-        sent.add(new Sent(r.adapter(), r.stamp(), r.inputIds(), r.sampling().temperature(), r.seed()));
+        if (record) {
+            sent.add(new Sent(r.adapter(), r.stamp(), r.inputIds(), r.sampling().temperature(), r.seed()));
+        }
         mostInFlight.accumulateAndGet(inFlight.incrementAndGet(), Math::max);
         try {
             return answer(r.stamp(), behaviour.answer(r, count.incrementAndGet()));

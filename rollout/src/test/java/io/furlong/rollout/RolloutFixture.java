@@ -91,8 +91,13 @@ final class RolloutFixture implements AutoCloseable {
         return faulted.await(20, TimeUnit.SECONDS);
     }
 
+    /** Ends the rollout; everything that was to be told has been told then. */
+    void end() {
+        rollout.close();
+    }
+
     @Override
     public void close() {
-        rollout.close();
+        end();
     }
 }

@@ -44,7 +44,7 @@ class RolloutTest {
             f.registry.activate("b", Configs.basic().shape(8, 2).staleness(0).build());
             f.trainUntil("a", 10);
             f.trainUntil("b", 5);
-            f.close();
+            f.end();
             assertThat(f.sampler.complaints).isEmpty();
             Set<Long> seeds = new HashSet<>();
             for (Sent s : f.sampler.sent) {
@@ -194,7 +194,7 @@ class RolloutTest {
             pin.close();
             f.registry.state("a", AdapterState.RETIRING);
             f.rollout.awaitEnded(a.registration(), Duration.ofSeconds(5));
-            f.close();
+            f.end();
             assertThat(f.released).doesNotHaveDuplicates().hasSize(9);
             assertThat(f.released.indexOf(first)).isPositive();
             assertThatThrownBy(() -> f.rollout.pin(first)).hasMessageContaining("not in force");
@@ -261,7 +261,7 @@ class RolloutTest {
             f.trainUntil("a", 25);
             over.set(true);
             reader.join();
-            f.close();
+            f.end();
             Set<String> seen = new HashSet<>();
             for (Adapter a : adapters) {
                 LedgerSnapshot l = f.rollout.ledger(a.registration()).orElseThrow();
@@ -353,7 +353,7 @@ class RolloutTest {
         RolloutLimits impatient = new RolloutLimits(32, Duration.ofMillis(20), Duration.ofMillis(30), 10, 1, 3, 4, Duration.ofSeconds(10), Schedule.ASYNCHRONOUS);
         try (RolloutFixture f = new RolloutFixture(RecordingSampler.RIGHT, impatient, 40)) {
             assertThat(f.rollout.collect().isEmpty()).isTrue();
-            f.close();
+            f.end();
             assertThat(f.empty).isGreaterThanOrEqualTo(Duration.ofMillis(30));
         }
     }

@@ -215,7 +215,7 @@ final class Simulation {
         int[] lengths = new int[n];
         int longest = 0;
         for (int i = 0; i < n; i++) {
-            lengths[i] = (int) Math.clamp((long) (world.meanTokens * Math.exp(world.sigma * random.nextGaussian() - world.sigma * world.sigma / 2)), 1, 4000);
+            lengths[i] = Math.clamp((long) (world.meanTokens * Math.exp(world.sigma * random.nextGaussian() - world.sigma * world.sigma / 2)), 1, 4000);
             longest = Math.max(longest, lengths[i]);
         }
         boolean fails = random.nextDouble() < world.generationFails;

@@ -5,8 +5,8 @@ import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.cfg.JsonNodeFeature;
 import com.fasterxml.jackson.databind.json.JsonMapper;
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.JsonNodeType;
 import io.furlong.core.DataConfig;
 import io.furlong.core.Prompt;
@@ -24,7 +24,7 @@ import java.util.Optional;
 final class RowReader {
     /** Numbers keep their digits, since a label is compared as text. */
     private static final ObjectMapper JSON = JsonMapper.builder().enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
-            .nodeFactory(JsonNodeFactory.withExactBigDecimals(true)).build();
+            .disable(JsonNodeFeature.STRIP_TRAILING_BIGDECIMAL_ZEROES).build();
     private static final TypeReference<LinkedHashMap<String, Object>> MAP = new TypeReference<>() {};
     private static final int SHOWN = 60;
     /** Tokens that a tokenizer may add to a text of its own accord: begin, end, a leading space. */
