@@ -6,6 +6,7 @@ import io.furlong.torch.LogProbs;
 import io.furlong.torch.LoraWeights;
 import io.furlong.torch.Scope;
 import io.furlong.torch.Sequence;
+import io.furlong.torch.Tensors;
 import io.furlong.torch.Torch;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -67,16 +68,9 @@ final class ResponseScorer {
         }
         return Torch.noGrad(() -> {
             try (Scope scope = new Scope()) {
-                return read(logProbs(responses));
+                return Tensors.floats(logProbs(responses));
             }
         });
-    }
-
-    /** A contiguous float32 tensor's entries. */
-    static float[] read(Tensor tensor) {
-        float[] values = new float[(int) tensor.numel()];
-        tensor.data_ptr_float().get(values);
-        return values;
     }
 
     /** Tokens that the forward has to see: all before the last trained one. */

@@ -4,6 +4,7 @@ import io.furlong.core.Group;
 import io.furlong.core.Sample;
 import io.furlong.core.TrainBatch;
 import io.furlong.torch.Scope;
+import io.furlong.torch.Tensors;
 import io.furlong.train.EngineComparison.MadeBy;
 import io.furlong.train.ResponseScorer.Response;
 import io.furlong.train.loss.GroupAdvantage;
@@ -105,7 +106,7 @@ final class TrainCall {
             tokens += live.stream().mapToInt(TrainingRow::length).sum();
             float[] base = scoreBase(live);
             Tensor logProbs = scorer.logProbs(live.stream().map(row -> new Response(row.sample(), Optional.of(row.learner().weights()))).toList());
-            float[] now = ResponseScorer.read(logProbs.detach());
+            float[] now = Tensors.floats(logProbs);
             Optional<Tensor> total = Optional.empty();
             int at = 0;
             for (int from = 0; from < live.size();) {

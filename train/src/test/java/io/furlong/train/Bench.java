@@ -21,7 +21,7 @@ import io.furlong.torch.BaseModel;
 import io.furlong.torch.Decoder;
 import io.furlong.torch.LoraWeights;
 import io.furlong.torch.Scope;
-import io.furlong.torch.Torch;
+import io.furlong.torch.Tensors;
 import io.furlong.train.ResponseScorer.Response;
 import java.net.URISyntaxException;
 import java.nio.file.Path;
@@ -35,7 +35,6 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Random;
 import java.util.Set;
-import org.bytedeco.pytorch.Tensor;
 
 /** The reference model with adapters and samples made from seeds. */
 final class Bench {
@@ -130,15 +129,7 @@ final class Bench {
     /** Entries by parameter name. */
     static Map<String, float[]> values(LoraWeights weights) {
         Map<String, float[]> values = new LinkedHashMap<>();
-        weights.parameters().forEach((name, p) -> values.put(name, floats(p)));
+        weights.parameters().forEach((name, p) -> values.put(name, Tensors.floats(p)));
         return values;
-    }
-
-    static float[] floats(Tensor t) {
-        return Torch.noGrad(() -> {
-            try (Scope scope = new Scope()) {
-                return ResponseScorer.read(t.detach().contiguous());
-            }
-        });
     }
 }

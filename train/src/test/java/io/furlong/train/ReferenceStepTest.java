@@ -13,6 +13,7 @@ import io.furlong.core.Sample;
 import io.furlong.torch.Decoder;
 import io.furlong.torch.Safetensors;
 import io.furlong.torch.Scope;
+import io.furlong.torch.Tensors;
 import io.furlong.torch.Torch;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -38,8 +39,8 @@ class ReferenceStepTest {
                 Learner learner = new LearnerStart(Bench.BASE.config(), ADAPTER).from(new Start.Fresh(1))) {
             Torch.noGrad(() -> learner.weights().parameters().forEach((name, p) -> p.copy_(expected.floats("init." + name))));
             List<Group> groups = groups(expected);
-            float[] losses = Bench.floats(expected.floats("loss"));
-            float[] norms = Bench.floats(expected.floats("grad_norm"));
+            float[] losses = Tensors.floats(expected.floats("loss"));
+            float[] norms = Tensors.floats(expected.floats("grad_norm"));
             for (int step = 0; step < 3; step++) {
                 if (step == 0) {
                     call(groups, Set.of(), learner, decoder, options);
@@ -67,7 +68,7 @@ class ReferenceStepTest {
         try (Scope scope = new Scope(); Decoder decoder = new Decoder(Bench.BASE); Safetensors expected = Safetensors.open(Bench.fixtures().resolve("training.safetensors"));
                 Learner learner = new LearnerStart(Bench.BASE.config(), adapter).from(new Start.Fresh(1))) {
             Torch.noGrad(() -> learner.weights().parameters().forEach((name, p) -> p.copy_(expected.floats("init." + name))));
-            float[] kl = Bench.floats(expected.floats("kl_k3"));
+            float[] kl = Tensors.floats(expected.floats("kl_k3"));
             for (int step = 0; step < 3; step++) {
                 assertThat(call(groups(expected), Set.of("reference"), learner, decoder, options).kl()).isCloseTo(kl[step], within(1e-5));
             }
@@ -89,7 +90,7 @@ class ReferenceStepTest {
                 int k = 3 * g + i;
                 int[] ids = ints(expected.longs("ids." + k));
                 samples.add(Bench.sample(i, Arrays.copyOf(ids, promptLengths[k]), Arrays.copyOfRange(ids, promptLengths[k], ids.length),
-                        Bench.floats(expected.floats("old_logp." + k)), 1, rewards[k], Bench.stamp(ADAPTER, 1, 0)));
+                        Tensors.floats(expected.floats("old_logp." + k)), 1, rewards[k], Bench.stamp(ADAPTER, 1, 0)));
             }
             groups.add(new Group("reference", ADAPTER.registration(), g, new Prompt(g, 0, "", samples.getFirst().promptIds(), "", Map.of(), 0, 0), samples,
                     Bench.stamp(ADAPTER, 1, 0), 0));
@@ -99,8 +100,8 @@ class ReferenceStepTest {
 
     private static void compareGradients(Learner learner, Safetensors expected) {
         learner.weights().parameters().forEach((name, p) -> {
-            float[] ours = Bench.floats(p.grad().div(new Scalar(6.0)));
-            assertThat(ours).as(name).usingElementComparator(tolerance(1e-5)).containsExactly(Bench.floats(expected.floats("grad." + name)));
+            float[] ours = Tensors.floats(p.grad().div(new Scalar(6.0)));
+            assertThat(ours).as(name).usingElementComparator(tolerance(1e-5)).containsExactly(Tensors.floats(expected.floats("grad." + name)));
         });
     }
 
@@ -108,8 +109,8 @@ class ReferenceStepTest {
         int entries = 0;
         int off = 0;
         for (Map.Entry<String, Tensor> entry : learner.weights().parameters().entrySet()) {
-            float[] ours = Bench.floats(entry.getValue());
-            float[] theirs = Bench.floats(expected.floats("final." + entry.getKey()));
+            float[] ours = Tensors.floats(entry.getValue());
+            float[] theirs = Tensors.floats(expected.floats("final." + entry.getKey()));
             for (int i = 0; i < ours.length; i++) {
                 assertThat(ours[i]).as("%s[%d]", entry.getKey(), i).isCloseTo(theirs[i], within(1e-4f));
                 entries++;
@@ -124,10 +125,6 @@ class ReferenceStepTest {
     }
 
     private static int[] ints(Tensor longs) {
-        int[] out = new int[(int) longs.numel()];
-        for (int i = 0; i < out.length; i++) {
-            out[i] = (int) longs.data_ptr_long().get(i);
-        }
-        return out;
+        return Arrays.stream(Tensors.longs(longs)).mapToInt(Math::toIntExact).toArray();
     }
 }
