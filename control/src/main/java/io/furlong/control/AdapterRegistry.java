@@ -468,7 +468,8 @@ public final class AdapterRegistry implements RegistryView, StepLog {
                 return;
             }
             Registration next = r.withProgress(r.progress().inForce(stamp)).withState(to.state()).activated(clock.instant());
-            records.write(new Change.InForce(next, stamp, List.of(event(next, "in_force", Map.of("step", stamp.step(), "version", stamp.version())))));
+            long from = r.progress().inForce().map(PolicyStamp::version).orElse(1L);
+            records.write(new Change.InForce(next, stamp, from, List.of(event(next, "in_force", Map.of("step", stamp.step(), "version", stamp.version())))));
         } finally {
             writer.unlock();
         }

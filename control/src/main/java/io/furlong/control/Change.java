@@ -23,8 +23,8 @@ public sealed interface Change {
     /** A step and its version, PREPARED; tokens are booked on the tenant's account of the day. */
     record Committed(Registration registration, StepCommit commit, long newTokens, List<ControlEvent> events) implements Change {}
 
-    /** A version is in force; earlier ones are superseded. */
-    record InForce(Registration registration, PolicyStamp stamp, List<ControlEvent> events) implements Change {}
+    /** A version is in force; those from {@code supersededFrom} up to it no longer are. */
+    record InForce(Registration registration, PolicyStamp stamp, long supersededFrom, List<ControlEvent> events) implements Change {}
 
     /** Files of versions are gone. */
     record Removed(Registration registration, List<Long> versions, List<ControlEvent> events) implements Change {}

@@ -1,7 +1,7 @@
 package io.furlong.control;
 
 import io.furlong.core.Adapter;
-import io.furlong.core.AdapterState;
+import io.furlong.core.AdapterMap;
 import io.furlong.core.RegistrationId;
 import io.furlong.core.RegistrySnapshot;
 import io.furlong.core.RegistryView.Subscription;
@@ -30,8 +30,8 @@ final class Records {
     private final Map<RegistrationId, String> names = new ConcurrentHashMap<>();
     private volatile View view;
 
-    /** @param records by name, in order of registration */
-    private record View(RegistrySnapshot snapshot, Map<String, Registration> records) {}
+    /** The same registrations twice: as other rooms see them, and whole. */
+    private record View(RegistrySnapshot snapshot, AdapterMap<Adapter> adapters, AdapterMap<Registration> records) {}
 
     /** Starts with what the store holds; groups accumulated by a process that is gone are gone with it. */
     Records(Store store, EventFeed feed) {
@@ -45,7 +45,7 @@ final class Records {
             adapters.put(r.name(), r.adapter());
             names.put(r.id(), r.name());
         }
-        this.view = new View(new RegistrySnapshot(0, adapters), records);
+        this.view = view(0, AdapterMap.copyOf(adapters), AdapterMap.copyOf(records));
     }
 
     RegistrySnapshot snapshot() {
@@ -57,7 +57,7 @@ final class Records {
     }
 
     Optional<Registration> find(String name) {
-        return Optional.ofNullable(view.records().get(name));
+        return view.records().find(name);
     }
 
     Optional<Registration> find(RegistrationId id) {
@@ -89,20 +89,19 @@ final class Records {
     }
 
     private void show(List<Registration> changed) {
-        Map<String, Registration> records = new LinkedHashMap<>(view.records());
-        Map<String, Adapter> adapters = new LinkedHashMap<>(view.snapshot().adapters());
+        AdapterMap<Registration> records = view.records();
+        AdapterMap<Adapter> adapters = view.adapters();
         for (Registration r : changed) {
-            AdapterState state = r.state();
-            if (state.terminal()) {
-                records.remove(r.name());
-                adapters.remove(r.name());
-            } else {
-                records.put(r.name(), r);
-                adapters.put(r.name(), r.adapter());
-            }
+            boolean ended = r.state().terminal();
+            records = ended ? records.without(r.name()) : records.with(r.name(), r);
+            adapters = ended ? adapters.without(r.name()) : adapters.with(r.name(), r.adapter());
         }
-        RegistrySnapshot next = new RegistrySnapshot(view.snapshot().epoch() + 1, adapters);
-        view = new View(next, records);
-        listeners.forEach(l -> l.accept(next));
+        View next = view(view.snapshot().epoch() + 1, adapters, records);
+        view = next;
+        listeners.forEach(l -> l.accept(next.snapshot()));
+    }
+
+    private static View view(long epoch, AdapterMap<Adapter> adapters, AdapterMap<Registration> records) {
+        return new View(new RegistrySnapshot(epoch, adapters), adapters, records);
     }
 }

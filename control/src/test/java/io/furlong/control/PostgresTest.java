@@ -6,9 +6,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.furlong.control.store.Stores;
-import java.io.BufferedReader;
-import java.io.IOException;
-import java.io.PrintWriter;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.Statement;
@@ -16,7 +13,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -48,7 +44,7 @@ class PostgresTest {
     @AfterEach
     void dropSchema() throws Exception {
         for (Child c : children) {
-            c.process.destroyForcibly().waitFor();
+            c.kill();
         }
         sql("DROP SCHEMA " + schema + " CASCADE");
     }
@@ -122,14 +118,14 @@ class PostgresTest {
         a.signal("CONT");
         assertThat(a.expect("REFUSED")).isEqualTo("REFUSED LeaseLostException");
         a.expect("NO-LOAD");
-        assertThat(a.said).contains("LOST");
+        assertThat(a.said()).contains("LOST");
         b.order("step");
         assertThat(b.expect("COMMITTED")).isEqualTo("COMMITTED 6");
         a.order("step");
         a.expect("REFUSED");
         a.expect("NO-LOAD");
         b.order("quit");
-        assertThat(b.process.waitFor(20, TimeUnit.SECONDS)).isTrue();
+        assertThat(b.process().waitFor(20, TimeUnit.SECONDS)).isTrue();
         try (Store store = Stores.open(url)) {
             Registration r = store.live().getFirst();
             assertThat(store.versions(r.id()).stream().map(v -> v.commit().checkpoint().toString()))
@@ -144,55 +140,8 @@ class PostgresTest {
     }
 
     private Child child(String name) throws Exception {
-        Child c = new Child(new ProcessBuilder(ProcessHandle.current().info().command().orElseThrow(), "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp",
-                System.getProperty("java.class.path"), Controller.class.getName(), url, name).redirectError(ProcessBuilder.Redirect.INHERIT).start());
+        Child c = Child.controller(url, name);
         children.add(c);
         return c;
-    }
-
-    /** A controller process and what it said. */
-    private static final class Child {
-        private final Process process;
-        private final PrintWriter orders;
-        private final LinkedBlockingQueue<String> lines = new LinkedBlockingQueue<>();
-        private final List<String> said = new ArrayList<>();
-        private final long start = System.nanoTime();
-
-        Child(Process process) {
-            this.process = process;
-            this.orders = new PrintWriter(process.outputWriter(), true);
-            Thread.ofVirtual().start(() -> {
-                try (BufferedReader r = process.inputReader()) {
-                    r.lines().forEach(lines::add);
-                } catch (IOException e) {
-                    lines.add("GONE");
-                }
-            });
-        }
-
-        void order(String line) {
-            orders.println(line);
-        }
-
-        /** The next line that begins so; others are passed over and remembered. */
-        String expect(String beginning) throws InterruptedException {
-            while (true) {
-                String line = lines.poll(60, TimeUnit.SECONDS);
-                assertThat(line).as("'" + beginning + "' after " + said).isNotNull();
-                said.add(line);
-                if (line.startsWith(beginning)) {
-                    return line;
-                }
-            }
-        }
-
-        /** Seconds that a slow machine took to start the process, at most. */
-        long startedLate() {
-            return Math.max(0, Duration.ofNanos(System.nanoTime() - start).toSeconds() - 8);
-        }
-
-        void signal(String name) throws Exception {
-            assertThat(new ProcessBuilder("kill", "-" + name, Long.toString(process.pid())).start().waitFor()).isZero();
-        }
     }
 }

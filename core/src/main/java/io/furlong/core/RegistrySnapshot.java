@@ -1,8 +1,6 @@
 package io.furlong.core;
 
 import java.util.Collection;
-import java.util.Collections;
-import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 
@@ -16,7 +14,7 @@ public record RegistrySnapshot(long epoch, Map<String, Adapter> adapters) {
     public static final RegistrySnapshot EMPTY = new RegistrySnapshot(0, Map.of());
 
     public RegistrySnapshot {
-        adapters = Collections.unmodifiableMap(new LinkedHashMap<>(adapters));
+        adapters = AdapterMap.copyOf(adapters);
     }
 
     public Optional<Adapter> find(String name) {

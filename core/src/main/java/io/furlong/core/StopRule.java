@@ -34,7 +34,7 @@ public record StopRule(OptionalInt numStep, OptionalInt numEpoch, OptionalDouble
             return numStep.getAsInt();
         }
         long steps = (long) numEpoch.orElse(1) * rows / rolloutBatchSize;
-        return (int) Math.clamp(steps, 1, Integer.MAX_VALUE);
+        return Math.clamp(steps, 1, Integer.MAX_VALUE);
     }
 
     public StopRule withNumStep(int n) {

@@ -62,8 +62,8 @@ final class SqlStore implements Store {
                     book(h, c.registration(), c.newTokens(), at(change));
                 }
                 case Change.InForce f -> {
-                    h.execute("UPDATE version SET state = ? WHERE registration = ? AND version < ? AND state IN (?, ?)",
-                            VersionRow.State.SUPERSEDED.name(), f.stamp().registration().hex(), f.stamp().version(),
+                    h.execute("UPDATE version SET state = ? WHERE registration = ? AND version >= ? AND version < ? AND state IN (?, ?)",
+                            VersionRow.State.SUPERSEDED.name(), f.stamp().registration().hex(), f.supersededFrom(), f.stamp().version(),
                             VersionRow.State.PREPARED.name(), VersionRow.State.IN_FORCE.name());
                     h.execute("UPDATE version SET state = ?, in_force_at = ? WHERE registration = ? AND version = ?",
                             VersionRow.State.IN_FORCE.name(), at(change).toEpochMilli(), f.stamp().registration().hex(), f.stamp().version());
