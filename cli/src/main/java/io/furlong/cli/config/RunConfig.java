@@ -18,7 +18,7 @@ import java.util.Map;
  * @param store         a SQLite file, {@code memory}, or a {@code jdbc:postgresql:} URL
  * @param runs          each run leaves a directory of its own in here
  * @param customRewards class names that {@code custom_rm_path} may name
- * @param adapterReader reads further adapters with the defaults of this file
+ * @param adapterReader reads what is registered later, with the defaults of this file and within the API's roots
  * @param adapters      by name, in the order of the file
  */
 public record RunConfig(Path directory, Path model, long seed, Repeatability repeatability, EngineConfig engine, Lora lora, Rollout rollout,

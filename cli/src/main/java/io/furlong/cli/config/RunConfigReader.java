@@ -19,6 +19,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.Set;
 
@@ -38,10 +39,11 @@ public final class RunConfigReader {
     /**
      * What a command line says over the file.
      *
+     * @param numStep  for every adapter
      * @param saveRoot where adapters without {@code save} go; {@code adapters} inside the directory of runs by default
      */
-    public record Overrides(OptionalLong seed, Optional<Path> saveRoot) {
-        public static final Overrides NONE = new Overrides(OptionalLong.empty(), Optional.empty());
+    public record Overrides(OptionalLong seed, OptionalInt numStep, Optional<String> store, Optional<Path> saveRoot) {
+        public static final Overrides NONE = new Overrides(OptionalLong.empty(), OptionalInt.empty(), Optional.empty(), Optional.empty());
     }
 
     /** @throws ConfigErrors with every mistake found */
@@ -62,15 +64,16 @@ public final class RunConfigReader {
         Optional<EngineConfig> engine = engine(fields.section("engine"));
         Optional<RunConfig.Lora> lora = lora(fields.section("lora"));
         Optional<RunConfig.Rollout> rollout = rollout(fields.section("rollout"));
-        String store = store();
+        String store = given.store().orElseGet(this::store);
         Path runs = fields.path("runs").orElse(directory.resolve("runs"));
         List<String> rewards = fields.texts("custom_rewards", List.of());
         Optional<ApiConfig> api = api(fields.section("api"));
         if (repeatability == RunConfig.Repeatability.DETERMINISTIC && engine.isPresent() && engine.get() instanceof EngineConfig.Fleet) {
             fields.problem("deterministic", "needs the embedded engine: leave out engine.url, or set it to false");
         }
-        Optional<AdapterConfigReader> reader = adapterReader(given.saveRoot().orElse(runs.resolve("adapters")));
-        Map<String, AdapterConfig> adapters = adapters(reader);
+        Path saveRoot = given.saveRoot().orElse(runs.resolve("adapters"));
+        Map<String, AdapterConfig> adapters = adapters(adapterReader(AllowedRoots.ANY, saveRoot), given.numStep());
+        Optional<AdapterConfigReader> reader = api.flatMap(a -> adapterReader(AllowedRoots.of(a.roots()), saveRoot));
         List<String> all = new ArrayList<>(fields.problems());
         all.addAll(mistakes);
         if (!all.isEmpty()) {
@@ -154,7 +157,7 @@ public final class RunConfigReader {
         return fields.path("store").orElse(directory.resolve(written)).toString();
     }
 
-    private Optional<AdapterConfigReader> adapterReader(Path saveRoot) {
+    private Optional<AdapterConfigReader> adapterReader(AllowedRoots roots, Path saveRoot) {
         ConfigNode.Mapping none = ConfigNode.Mapping.empty(new Place(Source.File.of(file), 0));
         Optional<ConfigNode> defaults = fields.node("defaults");
         if (defaults.isPresent() && !(defaults.get() instanceof ConfigNode.Mapping)) {
@@ -162,30 +165,36 @@ public final class RunConfigReader {
             return Optional.empty();
         }
         try {
-            return Optional.of(new AdapterConfigReader(defaults.map(ConfigNode.Mapping.class::cast).orElse(none), AllowedRoots.ANY,
-                    saveRoot));
+            return Optional.of(new AdapterConfigReader(defaults.map(ConfigNode.Mapping.class::cast).orElse(none), roots, saveRoot));
         } catch (ConfigErrors e) {
             mistakes.addAll(e.lines());
             return Optional.empty();
         }
     }
 
-    private Map<String, AdapterConfig> adapters(Optional<AdapterConfigReader> reader) {
+    private Map<String, AdapterConfig> adapters(Optional<AdapterConfigReader> reader, OptionalInt numStep) {
         Map<String, AdapterConfig> adapters = new LinkedHashMap<>();
         Fields named = fields.section("adapters");
         for (String name : named.keys()) {
-            if (!(named.node(name).orElse(null) instanceof ConfigNode.Mapping inline)) {
-                Optional<Path> path = named.path(name);
-                if (path.isPresent() && reader.isPresent()) {
-                    noting(() -> adapters.put(name, reader.get().readFile(name, shown(path.get()))));
-                } else if (!named.has(name)) {
-                    named.problem(name, "is empty, must be the path of an adapter.yaml, or its keys");
-                }
-            } else if (reader.isPresent()) {
-                noting(() -> adapters.put(name, reader.get().read(name, inline)));
+            Optional<ConfigNode> written = named.node(name);
+            if (written.isEmpty()) {
+                named.problem(name, "is empty, must be the path of an adapter.yaml, or its keys");
+                continue;
             }
+            Optional<Path> path = written.get() instanceof ConfigNode.Mapping ? Optional.empty() : named.path(name);
+            noting(() -> {
+                ConfigNode.Mapping own = written.get() instanceof ConfigNode.Mapping inline ? inline : path.map(p -> YamlFile.read(shown(p))).orElse(null);
+                if (own != null && reader.isPresent()) {
+                    adapters.put(name, reader.get().read(name, withNumStep(own, numStep)));
+                }
+            });
         }
         return adapters;
+    }
+
+    private static ConfigNode.Mapping withNumStep(ConfigNode.Mapping own, OptionalInt numStep) {
+        return numStep.isEmpty() ? own : new ConfigNode.Mapping(own.place(),
+                Map.of("num_step", new ConfigNode.Num(own.place(), (long) numStep.getAsInt()))).over(own);
     }
 
     private void noting(Runnable reading) {

@@ -8,15 +8,33 @@ import java.util.Map;
 import java.util.NavigableMap;
 import java.util.TreeMap;
 
-/** Every figure recorded, by adapter, name and step; a later value of the same step replaces. Safe for many threads. */
+/**
+ * Figures recorded, by adapter, name and step; a later value of the same step replaces. A series that gets long loses every
+ * other point, so that a service may run for months. Safe for many threads.
+ */
 public final class RunHistory implements MetricSink {
+    private static final int MOST_POINTS = 4096;
+
     /** Guarded by this. */
     private final Map<String, Map<String, NavigableMap<Long, Double>>> series = new LinkedHashMap<>();
 
     @Override
     public synchronized void record(String adapter, long step, Map<String, Double> values) {
         Map<String, NavigableMap<Long, Double>> own = series.computeIfAbsent(adapter, a -> new LinkedHashMap<>());
-        values.forEach((name, value) -> own.computeIfAbsent(name, n -> new TreeMap<>()).put(step, value));
+        values.forEach((name, value) -> {
+            NavigableMap<Long, Double> points = own.computeIfAbsent(name, n -> new TreeMap<>());
+            points.put(step, value);
+            if (points.size() > MOST_POINTS) {
+                thin(points);
+            }
+        });
+    }
+
+    private static void thin(NavigableMap<Long, Double> points) {
+        List<Long> steps = new ArrayList<>(points.keySet());
+        for (int i = 1; i < steps.size() - 1; i += 2) {
+            points.remove(steps.get(i));
+        }
     }
 
     /** The points of one figure in order of step; empty when it was never recorded. */

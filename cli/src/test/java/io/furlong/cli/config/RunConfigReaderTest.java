@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -88,7 +89,9 @@ class RunConfigReaderTest {
     @Test
     void theCommandLineGoesOverTheFile() throws Exception {
         Path file = Files.writeString(dir.resolve("run.yaml"), "model: model\nseed: 7\nadapters: {gsm8k: adapters/gsm8k.yaml}\n");
-        RunConfig run = RunConfigReader.read(file, new Overrides(OptionalLong.of(3), Optional.of(dir.resolve("r1"))));
+        RunConfig run = RunConfigReader.read(file, new Overrides(OptionalLong.of(3), OptionalInt.of(6), Optional.of("memory"), Optional.of(dir.resolve("r1"))));
+        assertThat(run.store()).isEqualTo("memory");
+        assertThat(run.adapters().get("gsm8k").stop().numStep()).hasValue(6);
         assertThat(run.seed()).isEqualTo(3);
         assertThat(run.adapters().get("gsm8k").save()).isEqualTo(dir.resolve("r1/gsm8k"));
     }

@@ -67,7 +67,7 @@ class ReportTest {
 
     @Test
     void theSummaryHasExactlyItsKeys() throws Exception {
-        try (RunRecord record = RunRecord.in(dir, CLOCK)) {
+        try (RunRecord record = RunRecord.in(dir, CLOCK, List.of())) {
             record.finish(SampleRun.summary());
         }
         JsonNode summary = new ObjectMapper().readTree(dir.resolve("summary.json").toFile());
@@ -90,7 +90,7 @@ class ReportTest {
     @Test
     void figuresAreOnDiskWhenTheRecordIsClosedAndALaterPartOfTheRunAppends() throws Exception {
         for (int part = 1; part <= 2; part++) {
-            try (RunRecord record = RunRecord.in(dir, CLOCK)) {
+            try (RunRecord record = RunRecord.in(dir, CLOCK, List.of())) {
                 record.record("add", part, Map.of("reward_mean", 0.5 * part));
                 record.record("", part, Map.of("batch_groups", Double.NaN));
             }
@@ -100,6 +100,31 @@ class ReportTest {
                 "{\"at\":\"2026-11-30T12:00:00Z\",\"step\":1,\"batch_groups\":null}",
                 "{\"at\":\"2026-11-30T12:00:00Z\",\"step\":2,\"add/reward_mean\":1.0}",
                 "{\"at\":\"2026-11-30T12:00:00Z\",\"step\":2,\"batch_groups\":null}");
+    }
+
+    @Test
+    void aSinkThatFailsDoesNotDisturbTheRest() throws Exception {
+        List<Long> seen = new java.util.ArrayList<>();
+        try (RunRecord record = RunRecord.in(dir, CLOCK, List.of((adapter, step, values) -> {
+            throw new IllegalStateException("down");
+        }, (adapter, step, values) -> seen.add(step)))) {
+            record.record("add", 1, Map.of("reward_mean", 1.0));
+            record.record("add", 2, Map.of("reward_mean", 1.0));
+        }
+        assertThat(seen).containsExactly(1L, 2L);
+        assertThat(Files.readAllLines(dir.resolve("metrics.jsonl"))).hasSize(2);
+    }
+
+    @Test
+    void aVeryLongRunKeepsItsShapeInBoundedRoom() {
+        RunHistory history = new RunHistory();
+        for (int step = 1; step <= 20_000; step++) {
+            history.record("add", step, Map.of("reward_mean", step / 20_000.0));
+        }
+        List<RunHistory.Point> points = history.points("add", "reward_mean");
+        assertThat(points).hasSizeBetween(2000, 4096).isSortedAccordingTo(java.util.Comparator.comparingLong(RunHistory.Point::step));
+        assertThat(points.getFirst().step()).isEqualTo(1);
+        assertThat(points.getLast().step()).isEqualTo(20_000);
     }
 
     @Test
