@@ -33,7 +33,7 @@ public final class RunConfigReader {
     private RunConfigReader(Path file) {
         this.file = file;
         this.directory = Optional.ofNullable(file.toAbsolutePath().normalize().getParent()).orElse(Path.of("/"));
-        this.fields = Fields.of(YamlFile.read(file));
+        this.fields = Fields.of(YamlFile.read(shown(file)));
     }
 
     /**
@@ -64,7 +64,8 @@ public final class RunConfigReader {
         Optional<EngineConfig> engine = engine(fields.section("engine"));
         Optional<RunConfig.Lora> lora = lora(fields.section("lora"));
         Optional<RunConfig.Rollout> rollout = rollout(fields.section("rollout"));
-        String store = given.store().orElseGet(this::store);
+        String written = store();
+        String store = given.store().orElse(written);
         Path runs = fields.path("runs").orElse(directory.resolve("runs"));
         List<String> rewards = fields.texts("custom_rewards", List.of());
         Optional<ApiConfig> api = api(fields.section("api"));

@@ -88,7 +88,7 @@ class RunConfigReaderTest {
 
     @Test
     void theCommandLineGoesOverTheFile() throws Exception {
-        Path file = Files.writeString(dir.resolve("run.yaml"), "model: model\nseed: 7\nadapters: {gsm8k: adapters/gsm8k.yaml}\n");
+        Path file = Files.writeString(dir.resolve("run.yaml"), "model: model\nseed: 7\nstore: other.db\nadapters: {gsm8k: adapters/gsm8k.yaml}\n");
         RunConfig run = RunConfigReader.read(file, new Overrides(OptionalLong.of(3), OptionalInt.of(6), Optional.of("memory"), Optional.of(dir.resolve("r1"))));
         assertThat(run.store()).isEqualTo("memory");
         assertThat(run.adapters().get("gsm8k").stop().numStep()).hasValue(6);
