@@ -90,7 +90,8 @@ final class AdapterTable {
     private LoadedAdapter put(LoadedAdapter.Source source) {
         LoadedAdapter adapter = new LoadedAdapter(source, ++generations);
         byName.put(source.name(), adapter);
-        source.path().ifPresent(path -> paths.putLast(source.name(), path));
+        // What is served from memory can't come back from a directory that the name had before.
+        source.path().ifPresentOrElse(path -> paths.putLast(source.name(), path), () -> paths.remove(source.name()));
         if (paths.size() > MOST_REMEMBERED) {
             paths.pollFirstEntry();
         }

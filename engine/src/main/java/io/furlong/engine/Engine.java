@@ -15,6 +15,7 @@ import io.furlong.wire.LoadLoraRequest;
 import io.furlong.wire.PauseRequest;
 import io.furlong.wire.RejectedRequest;
 import java.io.IOException;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -29,6 +30,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -58,6 +60,7 @@ public final class Engine implements AutoCloseable {
     private final PrefixCache prefixes;
     private final Scheduler scheduler;
     private final List<Awaited> awaited = new ArrayList<>();
+    private final AtomicBoolean closed = new AtomicBoolean();
     private boolean stepQueued;
     private boolean paused;
     private volatile EngineLoad load;
@@ -184,7 +187,7 @@ public final class Engine implements AutoCloseable {
      * @throws AdapterRefused in one line; nothing is registered then
      */
     public AdapterInfo load(LoadLoraRequest ask) throws AdapterRefused {
-        Path path = Path.of(ask.loraPath()).toAbsolutePath().normalize();
+        Path path = path(ask);
         checkAllowed(ask.loraName(), path);
         if (!ask.upsert() && adapters.listed(ask.loraName()).isPresent()) {
             throw new AdapterRefused("Failed to load LoRA adapter " + ask.loraName() + " because it is already loaded");
@@ -293,6 +296,9 @@ public final class Engine implements AutoCloseable {
     /** Ends what runs, with finish reason abort, and frees everything. */
     @Override
     public void close() {
+        if (!closed.compareAndSet(false, true)) {
+            return;
+        }
         onThread(() -> {
             end(r -> true);
             adapters.close();
@@ -358,7 +364,7 @@ public final class Engine implements AutoCloseable {
         if (!paused) {
             try {
                 scheduler.step();
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | Error e) {
                 LOG.error("step failed, its requests are given back", e);
                 scheduler.failAll(ErrorReply.unavailable("The engine failed in this step: " + firstLine(e)));
             }
@@ -457,6 +463,17 @@ public final class Engine implements AutoCloseable {
     private void checkEnabled() throws AdapterRefused {
         if (!options.enableLora()) {
             throw new AdapterRefused("LoRA is not enabled. Please set `--enable-lora` to enable LoRA.");
+        }
+    }
+
+    private static Path path(LoadLoraRequest ask) throws AdapterRefused {
+        if (ask.loraName().isBlank()) {
+            throw new AdapterRefused("lora_name is empty, a name is needed");
+        }
+        try {
+            return Path.of(ask.loraPath()).toAbsolutePath().normalize();
+        } catch (InvalidPathException e) {
+            throw new AdapterRefused("LoRA adapter " + ask.loraName() + ": lora_path is no path: " + e.getReason());
         }
     }
 

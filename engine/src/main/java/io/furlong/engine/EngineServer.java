@@ -4,7 +4,6 @@ import io.furlong.torch.BaseModel;
 import io.furlong.wire.ErrorReply;
 import io.furlong.wire.RejectedRequest;
 import io.helidon.http.HeaderNames;
-import io.helidon.http.Method;
 import io.helidon.webserver.WebServer;
 import io.helidon.webserver.http.FilterChain;
 import io.helidon.webserver.http.HttpRouting;
@@ -49,6 +48,7 @@ public final class EngineServer implements AutoCloseable {
                 .routing(routes -> route(routes, engine))
                 .build()
                 .start();
+        LOG.info("serving {} on http://{}:{}", options.model(), options.host(), web.port());
     }
 
     /** Loads the model and listens. */
@@ -121,7 +121,7 @@ public final class EngineServer implements AutoCloseable {
     }
 
     private static void authorise(String key, FilterChain chain, RoutingRequest request, RoutingResponse response) {
-        boolean open = request.prologue().method() == Method.OPTIONS || request.path().path().startsWith("/health");
+        boolean open = request.path().path().startsWith("/health");
         Optional<String> given = request.headers().first(HeaderNames.AUTHORIZATION);
         if (open || given.isPresent() && same(given.get(), "Bearer " + key)) {
             chain.proceed();

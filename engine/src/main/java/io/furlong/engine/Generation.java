@@ -18,6 +18,9 @@ public final class Generation {
         record Rejected(ErrorReply reply) implements Event {}
     }
 
+    /** Events that may wait for a slow caller; each has all there is so far, so that beyond this the oldest can go. */
+    private static final int MOST_EVENTS = 64;
+
     private final String id;
     private final LinkedBlockingQueue<Event> events = new LinkedBlockingQueue<>();
     private final Runnable abort;
@@ -83,6 +86,9 @@ public final class Generation {
 
     void put(Generated generated) {
         ended = generated.finish().isPresent();
+        if (events.size() >= MOST_EVENTS) {
+            events.poll();
+        }
         events.add(new Event.Progress(generated));
     }
 

@@ -251,6 +251,35 @@ class SchedulerTest {
     }
 
     @Test
+    void aNameServedFromMemoryDoesNotComeBackFromADirectoryItHadBefore() throws Exception {
+        try (Engine engine = Engine.start(options().build())) {
+            engine.load(LoadLoraRequest.of("slot", Fixture.LLAMA_R2.toString()));
+            engine.upsert("slot", copyOf(Fixture.LLAMA_R4), 2);
+            engine.unload("slot").get(30, TimeUnit.SECONDS);
+            assertThat(catchThrowableOfType(RejectedRequest.class, () -> engine.submit(GenerateRequest.ofIds(PROMPT, GREEDY).withAdapter("slot")))
+                    .reply().status()).isEqualTo(400);
+            assertThatThrownBy(() -> engine.load(LoadLoraRequest.of("x", "a\0b"))).isInstanceOf(AdapterRefused.class);
+            assertThatThrownBy(() -> engine.load(LoadLoraRequest.of(" ", "a"))).isInstanceOf(AdapterRefused.class);
+        }
+    }
+
+    @Test
+    void aSlowReaderOfAStreamGetsTheEndAndHoldsLittleMemory() throws Exception {
+        try (Engine engine = Engine.start(options().build())) {
+            Generation slow = engine.submit(GenerateRequest.ofIds(PROMPT, GREEDY.toBuilder().maxNewTokens(200).build()).streaming());
+            assertThat(engine.await(EngineLoad::idle, PATIENCE)).isTrue();
+            int events = 1;
+            Generated last = slow.take();
+            while (last.finish().isEmpty()) {
+                last = slow.take();
+                events++;
+            }
+            assertThat(last.outputIds()).hasSize(200);
+            assertThat(events).isLessThanOrEqualTo(64);
+        }
+    }
+
+    @Test
     void unloadingWaitsForRequestsThatUseTheAdapterAndTakesTheNameAwayAtOnce() throws Exception {
         try (Engine engine = Engine.start(options().build())) {
             engine.load("a", copyOf(Fixture.LLAMA_R4), 1);

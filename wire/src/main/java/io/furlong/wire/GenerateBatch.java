@@ -17,6 +17,7 @@ import java.util.Set;
  * @param stream   the reply is a stream of events
  */
 public record GenerateBatch(List<GenerateRequest> requests, boolean array, boolean stream) {
+    private static final int MOST_REQUESTS = 4096;
     private static final Set<String> MULTIMODAL = Set.of("image_data", "video_data", "audio_data", "input_embeds", "session_params",
             "custom_logit_processor", "positional_embed_overrides");
 
@@ -54,6 +55,9 @@ public record GenerateBatch(List<GenerateRequest> requests, boolean array, boole
                 if (item.samplingParams().n() != n) {
                     throw badValue("The parallel_sample_num should be the same for all samples in sample params.");
                 }
+            }
+            if ((long) items.size() * n > MOST_REQUESTS) {
+                throw badValue("The body asks for " + (long) items.size() * n + " responses, at most " + MOST_REQUESTS + " are answered at once.");
             }
             boolean stream = flag("stream");
             if (n == 1) {

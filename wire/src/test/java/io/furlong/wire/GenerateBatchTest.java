@@ -69,6 +69,7 @@ class GenerateBatchTest {
             {'input_ids':[1],'sampling_params':{'min_new_tokens':200}}  | 400 | min_new_tokens must be in [0, max_new_tokens(128)]
             {'input_ids':[1],'sampling_params':{'regex':'a*'}}          | 400 | regex is not supported
             {'input_ids':[1],'sampling_params':{'json_schema':'{}'}}    | 400 | json_schema is not supported
+            {'input_ids':[1],'sampling_params':{'n':2000000000}}        | 400 | at most 4096
             {'input_ids':[1],'image_data':'x'}                          | 400 | image_data is not supported
             {'input_ids':[[1],[2]],'sampling_params':[{'n':1},{'n':2}]} | 400 | should be the same
             """)
