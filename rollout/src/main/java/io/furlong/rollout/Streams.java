@@ -62,7 +62,7 @@ final class Streams {
 
     /** Takes over a newer snapshot; looks only at what differs from the one before. */
     void apply(RegistrySnapshot snapshot) {
-        if (snapshot.epoch() <= seen.epoch()) {
+        if (snapshot == seen || snapshot.epoch() < seen.epoch()) {
             return;
         }
         RegistrySnapshot before = seen;

@@ -125,6 +125,14 @@ class BatchCollectorTest {
     }
 
     @Test
+    void adaptersThatAreThereBeforeTheRegistrysFirstChangeAreSeen() {
+        registry.startWith(TestRegistry.active("a", TestRegistry.registration("a", 1), Configs.basic().shape(2, 2).build(), 10));
+        streams.apply(registry.snapshot());
+        finish("a", 2);
+        assertThat(batch()).contains(Map.of("a", 2));
+    }
+
+    @Test
     void aBatchGoesAtOnceWhenNobodyCouldAddToIt() {
         registry.activate("a", Configs.basic().shape(2, 2).build());
         finish("a", 2);

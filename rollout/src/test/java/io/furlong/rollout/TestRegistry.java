@@ -24,6 +24,11 @@ final class TestRegistry implements RegistryView {
     private final List<Consumer<RegistrySnapshot>> listeners = new ArrayList<>();
     private volatile RegistrySnapshot now = RegistrySnapshot.EMPTY;
 
+    /** As after a restart: adapters are there before the first change. */
+    synchronized void startWith(Adapter a) {
+        now = new RegistrySnapshot(0, Map.of(a.name(), a));
+    }
+
     /** A registration id that is the same in each run with the same name and number. */
     static RegistrationId registration(String name, int number) {
         return new RegistrationId("%016x%016x".formatted(Seeds.of(name), Seeds.of(name, number)));
@@ -39,10 +44,13 @@ final class TestRegistry implements RegistryView {
     }
 
     Adapter activate(String name, RegistrationId registration, AdapterConfig config, long targetStep) {
-        Adapter a = new Adapter(name, registration, 0, AdapterState.ACTIVE, Optional.of(stamp(name, registration, 1, 0)), 0, targetStep,
-                0, config, "");
+        Adapter a = active(name, registration, config, targetStep);
         put(a);
         return a;
+    }
+
+    static Adapter active(String name, RegistrationId registration, AdapterConfig config, long targetStep) {
+        return new Adapter(name, registration, 0, AdapterState.ACTIVE, Optional.of(stamp(name, registration, 1, 0)), 0, targetStep, 0, config, "");
     }
 
     synchronized void put(Adapter a) {
