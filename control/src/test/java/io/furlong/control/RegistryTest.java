@@ -164,7 +164,11 @@ class RegistryTest {
         step(registry, r, 2);
         registry.rollback("a", 2);
         assertThat(registry.live("a").orElseThrow().desired().rollback()).hasValue(2);
-        step(registry, r, 1);
+        PolicyStamp back = stamp("a", r.id(), registry.nextVersion(r.id()), 1);
+        registry.commit(commit("a", back));
+        assertThat(registry.snapshot().find("a").orElseThrow().admits()).as("while the abandoned weights are in force").isFalse();
+        registry.inForce(back);
+        assertThat(registry.snapshot().find("a").orElseThrow().admits()).isTrue();
         assertThat(registry.snapshot().find("a").orElseThrow().step()).isEqualTo(1);
         assertThat(registry.snapshot().find("a").orElseThrow().inForce().orElseThrow().version()).isEqualTo(4);
         assertThat(registry.live("a").orElseThrow().desired().isNothing()).isTrue();

@@ -24,9 +24,9 @@ public record Adapter(String name, RegistrationId registration, int slot, Adapte
         return state.sampleable() && inForce.isPresent();
     }
 
-    /** True when new groups may be admitted. */
+    /** True when new groups may be admitted; not while weights are in force that a rollback has left behind. */
     public boolean admits() {
-        return state == AdapterState.ACTIVE && inForce.isPresent() && step < targetStep;
+        return state == AdapterState.ACTIVE && inForce.isPresent() && step < targetStep && stepInForce() <= step;
     }
 
     /** Most groups that may be open (generating, buffered, collected, accumulated) now, by the rule of bounded staleness. */

@@ -230,7 +230,14 @@ public final class TrainingRun implements AutoCloseable {
     // The loop.
 
     private void loop() throws InterruptedException {
+        Rollbacks rollbacks = new Rollbacks(registry, trainer, versions, artifacts);
         while (!stopping) {
+            boundary.lock();
+            try {
+                rollbacks.carryOut();
+            } finally {
+                boundary.unlock();
+            }
             TrainBatch batch = rollout.collect();
             if (!batch.isEmpty()) {
                 boundary.lock();
