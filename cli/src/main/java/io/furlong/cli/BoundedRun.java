@@ -18,7 +18,7 @@ final class BoundedRun {
     static int go(RunConfig config, Path directory, PrintStream out) throws Exception {
         InstantSource clock = InstantSource.system();
         AtomicReference<Runnable> stop = new AtomicReference<>(() -> {});
-        try (Interruptions.Hold _ = Interruptions.onStop(() -> stop.get().run());
+        try (Interruptions.Hold _ = Interruptions.onStop(() -> stop.get().run(), Interruptions.INTERRUPTED);
                 RunRecord record = RunRecord.in(directory, clock, RunRecord.installedSinks());
                 TrainingRun run = TrainingRun.open(config, record, TrainingRun.Stop.WHEN_ALL_ENDED, clock)) {
             stop.set(run::stop);

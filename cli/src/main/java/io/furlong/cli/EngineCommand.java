@@ -89,7 +89,7 @@ final class EngineCommand implements FurlongCommand {
         EngineOptions options = options();
         Torch.useThreads(threads.orElse(Runtime.getRuntime().availableProcessors()));
         CountDownLatch asked = new CountDownLatch(1);
-        try (Interruptions.Hold _ = Interruptions.onStop(asked::countDown); EngineServer server = EngineServer.start(options)) {
+        try (Interruptions.Hold _ = Interruptions.onStop(asked::countDown, OK); EngineServer server = EngineServer.start(options)) {
             spec.commandLine().getOut().println("engine: " + model + " on http://" + host + ":" + server.port());
             spec.commandLine().getOut().flush();
             asked.await();

@@ -12,7 +12,8 @@ import picocli.CommandLine.Spec;
 /** The program. */
 @Command(name = "furlong", mixinStandardHelpOptions = true, versionProvider = VersionCommand.Line.class,
         description = "Trains many LoRA adapters at once, by reinforcement learning, on one shared base model.",
-        subcommands = {QuickstartCommand.class, TrainCommand.class, EngineCommand.class, AdaptersCommand.class, GenerateCommand.class, EvalCommand.class, PretrainCommand.class,
+        subcommands = {QuickstartCommand.class, TrainCommand.class, ServeCommand.class, AdaptersCommand.class, EngineCommand.class,
+            GenerateCommand.class, EvalCommand.class, ExportCommand.class, TokenCommand.class, PretrainCommand.class,
             DoctorCommand.class, VersionCommand.class, HelpCommand.class},
         footer = {"", "Start with:", "  furlong quickstart", "", "Exit codes: 0 done, 1 something failed, 2 a mistake in the command line or in a file."})
 public final class Furlong implements Runnable {

@@ -8,7 +8,9 @@ import java.util.concurrent.TimeUnit;
  * until the command has put its things away.
  */
 final class Interruptions {
-    private static final long MOST_SECONDS = 20;
+    /** What a shell reports of a command that Ctrl-C ended. */
+    static final int INTERRUPTED = 130;
+    private static final long MOST_SECONDS = 90;
 
     private Interruptions() {}
 
@@ -20,13 +22,19 @@ final class Interruptions {
         }
     }
 
-    /** Runs {@code stop} when the process is asked to end, and holds the end back until {@code close}. */
-    static Hold onStop(Runnable stop) {
+    /**
+     * Runs {@code stop} when the process is asked to end, and holds the end back until {@code close}.
+     *
+     * @param exitCode that of the process when it was ended so
+     */
+    static Hold onStop(Runnable stop, int exitCode) {
         CountDownLatch ended = new CountDownLatch(1);
         Thread hook = new Thread(() -> {
             if (ended.getCount() > 0) {
                 stop.run();
                 await(ended);
+                System.out.flush();
+                Runtime.getRuntime().halt(exitCode);
             }
         }, "stop");
         Runtime.getRuntime().addShutdownHook(hook);

@@ -3,6 +3,7 @@ package io.furlong.cli.config;
 import io.furlong.core.ConfigException;
 import java.net.URI;
 import java.nio.file.Path;
+import java.util.List;
 
 /** What generates the rollouts. */
 public sealed interface EngineConfig {
@@ -32,16 +33,15 @@ public sealed interface EngineConfig {
      * SGLang servers.
      *
      * @param url        a router, or one server
+     * @param managed    engines that Furlong adds to the router and takes off it; empty when the router's list is somebody else's business
      * @param adapterDir a directory that every engine sees under this same path
      */
-    record Fleet(URI url, Routing routing, Workers workers, Publish publish, Path adapterDir, int concurrency) implements EngineConfig {
+    record Fleet(URI url, Routing routing, List<URI> managed, Publish publish, Path adapterDir, int concurrency) implements EngineConfig {
         /** Who spreads the requests. */
         public enum Routing { ROUTER, DIRECT }
 
-        /** Whose business the router's list of workers is. */
-        public enum Workers { LEFT_ALONE, MANAGED }
-
         public Fleet {
+            managed = List.copyOf(managed);
             checkConcurrency(concurrency);
         }
     }

@@ -88,8 +88,7 @@ public final class RunConfigReader {
         var publish = e.choice("publish", EngineConfig.Publish.VERSIONED);
         Optional<String> url = e.text("url");
         var routing = e.choice("routing", EngineConfig.Fleet.Routing.ROUTER);
-        var workers = e.flag("manage_workers", EngineConfig.Fleet.Workers.MANAGED, EngineConfig.Fleet.Workers.LEFT_ALONE,
-                EngineConfig.Fleet.Workers.LEFT_ALONE);
+        List<String> managed = e.texts("manage_workers", List.of());
         Optional<Path> adapterDir = e.path("adapter_dir");
         var concurrency = e.integer("sglang_server_concurrency");
         if (!e.has("url")) {
@@ -106,6 +105,13 @@ public final class RunConfigReader {
         }
         if (!e.has("adapter_dir")) {
             e.problem("adapter_dir", "is missing, must be a directory that every engine sees under the same path");
+        }
+        List<URI> workers = managed.stream().flatMap(text -> httpUrl(text).stream()).toList();
+        if (workers.size() < managed.size()) {
+            e.problem("manage_workers", "must be a list of http:// or https:// URLs of engines");
+        }
+        if (!workers.isEmpty() && routing == EngineConfig.Fleet.Routing.DIRECT) {
+            e.problem("manage_workers", "needs routing: router, whose workers they become");
         }
         if (uri.isEmpty() || adapterDir.isEmpty()) {
             return Optional.empty();

@@ -3,6 +3,7 @@ package io.furlong.cli.run;
 import io.furlong.cli.config.EngineConfig;
 import io.furlong.cli.config.RunConfig;
 import io.furlong.core.AdapterPublisher;
+import io.furlong.core.HealthProbe;
 import io.furlong.core.Sampler;
 import io.furlong.engine.EngineOptions;
 import io.furlong.engine.EngineServer;
@@ -10,6 +11,7 @@ import io.furlong.sglang.EngineState;
 import io.furlong.sglang.Fleet;
 import io.furlong.sglang.FleetConfig;
 import io.furlong.sglang.FleetException;
+import io.furlong.sglang.FleetHealth;
 import io.furlong.sglang.FleetPublisher;
 import io.furlong.sglang.Http;
 import io.furlong.sglang.ModelShape;
@@ -86,7 +88,8 @@ final class Engines implements AutoCloseable {
             case ROUTER -> Fleet.Routing.ROUTER;
             case DIRECT -> Fleet.Routing.DIRECT;
         };
-        Fleet fleet = Fleet.at(http, engine.url(), routing, how, PATIENCE);
+        Fleet fleet = engine.managed().isEmpty() ? Fleet.at(http, engine.url(), routing, how, PATIENCE)
+                : Fleet.managing(http, engine.url(), engine.managed(), how, PATIENCE);
         open.push(fleet);
         return new Engines(new SglangSampler(fleet, SamplerLimits.DEFAULT), new FleetPublisher(fleet, ModelShape.read(config.model())), fleet, open);
     }
@@ -104,6 +107,10 @@ final class Engines implements AutoCloseable {
 
     AdapterPublisher publisher() {
         return publisher;
+    }
+
+    HealthProbe health() {
+        return new FleetHealth(fleet);
     }
 
     /** Engines that take requests now. */

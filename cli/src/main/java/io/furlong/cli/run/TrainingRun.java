@@ -8,6 +8,7 @@ import io.furlong.cli.report.RunSummary;
 import io.furlong.control.AdapterRegistry;
 import io.furlong.control.AdapterRegistry.Request;
 import io.furlong.control.DeadlineWatch;
+import io.furlong.control.LedgerView;
 import io.furlong.control.Limits;
 import io.furlong.control.PublishLane;
 import io.furlong.control.Recovered;
@@ -17,7 +18,9 @@ import io.furlong.control.VersionDirectories;
 import io.furlong.control.store.Stores;
 import io.furlong.core.Adapter;
 import io.furlong.core.AdapterConfig;
+import io.furlong.core.HealthProbe;
 import io.furlong.core.PolicyStamp;
+import io.furlong.core.PublishException;
 import io.furlong.core.RegistrationId;
 import io.furlong.core.RegistrySnapshot;
 import io.furlong.core.RegistryView;
@@ -59,6 +62,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.ReentrantLock;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -97,6 +101,8 @@ public final class TrainingRun implements AutoCloseable {
     private final ReentrantLock boundary = new ReentrantLock();
     /** The configuration the trainer knows; touched by the loop alone. */
     private final Map<RegistrationId, AdapterConfig> known = new HashMap<>();
+    private final List<PublishLane.Listener> publishListeners = new CopyOnWriteArrayList<>();
+    private final List<HealthProbe> probes;
     private final Stop stop;
     private volatile boolean stopping;
     private long batches;
@@ -147,6 +153,7 @@ public final class TrainingRun implements AutoCloseable {
             artifacts = opened(new Artifacts(lane));
             rollout = opened(new Rollout(new RolloutParts(registry, engines.sampler(), tokenizer, datasets, rewards, new SingleTurn(), engines::ready,
                     config.seed(), clock), limits, new Told(engines)));
+            probes = List.of(engines.health(), trainer.health());
             caretaker = opened(new Caretaker(new Caretaker.Surroundings(registry, trainer, rollout, lane, datasets, artifacts, progress, versions,
                     config.seed(), boundary, this::adapterEnded)));
         } catch (IOException | FleetException | InterruptedException | RuntimeException e) {
@@ -181,6 +188,21 @@ public final class TrainingRun implements AutoCloseable {
 
     public AdapterRegistry registry() {
         return registry;
+    }
+
+    /** Where the attempts of running registrations are. */
+    public LedgerView ledgers() {
+        return rollout::ledger;
+    }
+
+    /** Whether engines and trainer are able to work. */
+    public List<HealthProbe> probes() {
+        return probes;
+    }
+
+    /** Tells a listener of every publish from now on. */
+    public void onPublish(PublishLane.Listener listener) {
+        publishListeners.add(listener);
     }
 
     /** Registers what run.yaml names, leaving alone what an earlier process of this store has under way; then trains until it is to stop. */
@@ -350,6 +372,12 @@ public final class TrainingRun implements AutoCloseable {
             artifacts.inForce(stamp);
             progress.inForce(adapter, stamp, took);
             caretaker.inForce(adapter, stamp);
+            publishListeners.forEach(l -> l.inForce(adapter, stamp, took));
+        }
+
+        @Override
+        public void failed(String adapter, PolicyStamp stamp, PublishException problem) {
+            publishListeners.forEach(l -> l.failed(adapter, stamp, problem));
         }
     }
 

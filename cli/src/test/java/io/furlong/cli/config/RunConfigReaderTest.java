@@ -45,7 +45,7 @@ class RunConfigReaderTest {
         RunConfig run = read("""
                 model: model
                 seed: 7
-                engine: {url: "http://127.0.0.1:30000", routing: direct, publish: slot, adapter_dir: /shared, sglang_server_concurrency: 100, manage_workers: true}
+                engine: {url: "http://127.0.0.1:30000", routing: router, publish: slot, adapter_dir: /shared, sglang_server_concurrency: 100, manage_workers: ["http://e1:30001"]}
                 lora: {max_adapters: 3, max_rank: 16}
                 rollout: {global_batch_size: 64, max_coalesce_wait: 200ms, empty_batch_timeout: 5s, max_retries: 1}
                 store: jdbc:postgresql://localhost/furlong
@@ -60,8 +60,8 @@ class RunConfigReaderTest {
         assertThat(run.model()).isEqualTo(dir.resolve("model"));
         assertThat(run.seed()).isEqualTo(7);
         assertThat(run.repeatability()).isEqualTo(RunConfig.Repeatability.SEEDED);
-        assertThat(run.engine()).isEqualTo(new EngineConfig.Fleet(URI.create("http://127.0.0.1:30000"), EngineConfig.Fleet.Routing.DIRECT,
-                EngineConfig.Fleet.Workers.MANAGED, EngineConfig.Publish.SLOT, Path.of("/shared"), 100));
+        assertThat(run.engine()).isEqualTo(new EngineConfig.Fleet(URI.create("http://127.0.0.1:30000"), EngineConfig.Fleet.Routing.ROUTER,
+                List.of(URI.create("http://e1:30001")), EngineConfig.Publish.SLOT, Path.of("/shared"), 100));
         assertThat(run.lora()).isEqualTo(new RunConfig.Lora(3, 16));
         assertThat(run.rollout()).isEqualTo(new RunConfig.Rollout(64, Duration.ofMillis(200), Duration.ofSeconds(5), 1));
         assertThat(run.store()).isEqualTo("jdbc:postgresql://localhost/furlong");
@@ -105,6 +105,8 @@ class RunConfigReaderTest {
             engine: {routing: direct}                    | run.yaml:2: engine.routing: needs engine.url; the embedded engine has no use for it
             engine: {url: "localhost:30000", adapter_dir: a} | run.yaml:2: engine.url: got 'localhost:30000', must be an http:// or https:// URL with a host
             engine: {url: "http://h:1"}                  | run.yaml:2: engine.adapter_dir: is missing, must be a directory that every engine sees under the same path
+            engine: {url: "http://h:1", adapter_dir: a, routing: direct, manage_workers: "http://e:1"} | run.yaml:2: engine.manage_workers: needs routing: router, whose workers they become
+            engine: {url: "http://h:1", adapter_dir: a, manage_workers: [e1]} | run.yaml:2: engine.manage_workers: must be a list of http:// or https:// URLs of engines
             engine: {publish: slots}                     | run.yaml:2: engine.publish: got 'slots', must be versioned or slot
             engine: {sglang_server_concurrency: 0}       | run.yaml:2: engine.sglang_server_concurrency: got 0, must be ≥ 1
             lora: {max_adapters: 0}                      | run.yaml:2: lora.max_adapters: got 0, must be ≥ 1
