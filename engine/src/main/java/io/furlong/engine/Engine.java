@@ -6,7 +6,6 @@ import io.furlong.torch.KvCache;
 import io.furlong.torch.LoraWeights;
 import io.furlong.torch.ModelConfig;
 import io.furlong.torch.Numerics;
-import io.furlong.torch.PeftDirectory;
 import io.furlong.torch.TorchThread;
 import io.furlong.torch.tokenizer.HfTokenizer;
 import io.furlong.wire.ErrorReply;
@@ -14,8 +13,6 @@ import io.furlong.wire.GenerateRequest;
 import io.furlong.wire.LoadLoraRequest;
 import io.furlong.wire.PauseRequest;
 import io.furlong.wire.RejectedRequest;
-import java.io.IOException;
-import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -54,7 +51,7 @@ public final class Engine implements AutoCloseable {
     private final int totalTokens;
     private final Planner planner;
     private final TorchThread thread = new TorchThread("furlong-engine");
-    private final TorchThread loader = new TorchThread("furlong-engine-loader");
+    private final AdapterLoader loader;
     private final AdapterTable adapters;
     private final ModelRunner model;
     private final PrefixCache prefixes;
@@ -80,6 +77,7 @@ public final class Engine implements AutoCloseable {
         Random random = new Random(options.randomSeed().orElseGet(System::nanoTime));
         planner = new Planner(config, tokenizer, contextLength, totalTokens,
                 options.enableDeterministicInference() ? () -> Planner.DETERMINISTIC_SEED : random::nextLong);
+        loader = new AdapterLoader(options, config);
         adapters = new AdapterTable(options.maxLoadedLoras());
         prefixes = new PrefixCache(options.prefixCacheTokens().orElse(totalTokens / 4));
         model = thread.call(() -> new ModelRunner(base, options.enableDeterministicInference() ? Numerics.DETERMINISTIC : Numerics.FAST));
@@ -187,13 +185,10 @@ public final class Engine implements AutoCloseable {
      * @throws AdapterRefused in one line; nothing is registered then
      */
     public AdapterInfo load(LoadLoraRequest ask) throws AdapterRefused {
-        Path path = path(ask);
-        checkAllowed(ask.loraName(), path);
         if (!ask.upsert() && adapters.listed(ask.loraName()).isPresent()) {
             throw new AdapterRefused("Failed to load LoRA adapter " + ask.loraName() + " because it is already loaded");
         }
-        LoraWeights weights = read(ask.loraName(), () -> PeftDirectory.read(path, base.config()));
-        return register(ask.loraName(), Optional.of(path), weights, ask);
+        return register(loader.fromDirectory(ask), ask);
     }
 
     /**
@@ -203,17 +198,19 @@ public final class Engine implements AutoCloseable {
      * @param version reported in {@code lora_versions}
      */
     public AdapterInfo load(String name, LoraWeights weights, long version) throws AdapterRefused {
-        return publish(weights, new LoadLoraRequest(name, "", false, false, OptionalLong.of(version), Optional.empty()));
+        LoadLoraRequest ask = new LoadLoraRequest(name, "", false, false, OptionalLong.of(version), Optional.empty());
+        return register(loader.fromMemory(ask, weights), ask);
     }
 
     /** Replaces in place what a name serves, or loads it; running requests go on under the new weights. */
     public AdapterInfo upsert(String name, LoraWeights weights, long version) throws AdapterRefused {
-        return publish(weights, new LoadLoraRequest(name, "", false, true, OptionalLong.of(version), Optional.empty()));
+        LoadLoraRequest ask = new LoadLoraRequest(name, "", false, true, OptionalLong.of(version), Optional.empty());
+        return register(loader.fromMemory(ask, weights), ask);
     }
 
     /** Takes a name away at once; the future is done when the requests that still use the adapter have ended and its memory is free. */
     public CompletableFuture<Void> unload(String name) throws AdapterRefused {
-        checkEnabled();
+        loader.checkEnabled();
         return changingTable(() -> {
             long generation = adapters.listed(name).map(AdapterInfo::generation).orElse(0L);
             CompletableFuture<Void> freed = adapters.unload(name);
@@ -429,87 +426,12 @@ public final class Engine implements AutoCloseable {
         }
     }
 
-    private AdapterInfo publish(LoraWeights weights, LoadLoraRequest ask) throws AdapterRefused {
-        checkEnabled();
-        if (weights.isTrainable()) {
-            throw new AdapterRefused("LoRA adapter " + ask.loraName() + ": weights that are being trained can't be served; hand over a frozen copy");
-        }
-        return register(ask.loraName(), Optional.empty(), read(ask.loraName(), weights::frozenCopy), ask);
-    }
-
-    private LoraWeights read(String name, Callable<LoraWeights> reading) throws AdapterRefused {
+    private AdapterInfo register(LoadedAdapter.Source source, LoadLoraRequest ask) throws AdapterRefused {
         try {
-            return loader.call(reading);
-        } catch (CheckpointException e) {
-            throw new AdapterRefused("LoRA adapter " + name + ": " + e.getMessage());
-        } catch (RuntimeException e) {
-            LOG.warn("adapter {} can't be read", name, e);
-            throw new AdapterRefused("LoRA adapter " + name + " can't be read: " + firstLine(e));
-        }
-    }
-
-    private AdapterInfo register(String name, Optional<Path> path, LoraWeights weights, LoadLoraRequest ask) throws AdapterRefused {
-        try {
-            String digest = loader.call(weights::digest);
-            checkWeights(name, weights, digest, ask.expectedDigest());
-            LoadedAdapter.Source source = new LoadedAdapter.Source(name, path, weights, digest, ask.version(), ask.pinned());
             return changingTable(() -> put(source, ask));
         } catch (AdapterRefused | RuntimeException e) {
-            weights.close();
+            source.weights().close();
             throw e;
-        }
-    }
-
-    private void checkEnabled() throws AdapterRefused {
-        if (!options.enableLora()) {
-            throw new AdapterRefused("LoRA is not enabled. Please set `--enable-lora` to enable LoRA.");
-        }
-    }
-
-    private static Path path(LoadLoraRequest ask) throws AdapterRefused {
-        if (ask.loraName().isBlank()) {
-            throw new AdapterRefused("lora_name is empty, a name is needed");
-        }
-        try {
-            return Path.of(ask.loraPath()).toAbsolutePath().normalize();
-        } catch (InvalidPathException e) {
-            throw new AdapterRefused("LoRA adapter " + ask.loraName() + ": lora_path is no path: " + e.getReason());
-        }
-    }
-
-    private void checkAllowed(String name, Path path) throws AdapterRefused {
-        checkEnabled();
-        if (options.adapterRoots().isEmpty()) {
-            return;
-        }
-        Path real;
-        try {
-            real = path.toRealPath();
-        } catch (IOException e) {
-            throw new AdapterRefused("LoRA adapter " + name + ": " + path + ": no such directory");
-        }
-        for (Path root : options.adapterRoots()) {
-            try {
-                if (real.startsWith(root.toRealPath())) {
-                    return;
-                }
-            } catch (IOException e) {
-                LOG.warn("--adapter-root {} can't be read: {}", root, e.getMessage());
-            }
-        }
-        throw new AdapterRefused("LoRA adapter " + name + ": " + path + " is outside the allowed directories (--adapter-root " + options.adapterRoots() + ")");
-    }
-
-    private void checkWeights(String name, LoraWeights weights, String digest, Optional<String> expected) throws AdapterRefused {
-        if (expected.isPresent() && !expected.get().equals(digest)) {
-            throw new AdapterRefused("LoRA adapter " + name + ": its weights have digest " + digest + ", expected was " + expected.get());
-        }
-        if (weights.maxRank() > options.maxLoraRank().orElse(Integer.MAX_VALUE)) {
-            throw new AdapterRefused("LoRA adapter " + name + " with rank " + weights.maxRank() + " is incompatible with the current LoRA memory pool "
-                    + "configuration. The highest rank is " + options.maxLoraRank().getAsInt() + " (--max-lora-rank).");
-        }
-        if (!weights.config().equals(base.config())) {
-            throw new AdapterRefused("LoRA adapter " + name + " is for a model of another shape than the one being served");
         }
     }
 
@@ -538,7 +460,7 @@ public final class Engine implements AutoCloseable {
         return (int) Math.max(contextLength, Math.min(affordable, (long) options.maxRunningRequests() * contextLength));
     }
 
-    private static String firstLine(Throwable e) {
+    static String firstLine(Throwable e) {
         return String.valueOf(e.getMessage()).lines().findFirst().orElse(e.getClass().getSimpleName());
     }
 }
