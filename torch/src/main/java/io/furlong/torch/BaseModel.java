@@ -170,15 +170,18 @@ public final class BaseModel implements AutoCloseable {
             offset += p.out(config);
         }
         String name = projections[0].path(layer) + (projections.length > 1 ? "+" : "");
-        Tensor weight = fused(name + ".weight", parts.stream().map(part -> source.get(part.projection().path(layer) + ".weight",
-                part.size(), part.projection().in(config))).toList());
         long[] sizes = parts.stream().mapToLong(Part::size).toArray();
-        Tensor transposed = owner.own(weight.t());
-        if (!biased) {
-            return new FusedLinear(layer, parts, sizes, weight, transposed, Optional.empty(), owner.own(new TensorOptional()));
+        // A scope of its own: what a source makes is freed before the next linear is read.
+        try (Scope scope = new Scope()) {
+            Tensor weight = fused(name + ".weight", parts.stream().map(part -> source.get(part.projection().path(layer) + ".weight",
+                    part.size(), part.projection().in(config))).toList());
+            Tensor transposed = owner.own(weight.t());
+            if (!biased) {
+                return new FusedLinear(layer, parts, sizes, weight, transposed, Optional.empty(), owner.own(new TensorOptional()));
+            }
+            Tensor bias = fused(name + ".bias", parts.stream().map(part -> source.get(part.projection().path(layer) + ".bias", part.size())).toList());
+            return new FusedLinear(layer, parts, sizes, weight, transposed, Optional.of(bias), owner.own(new TensorOptional(bias)));
         }
-        Tensor bias = fused(name + ".bias", parts.stream().map(part -> source.get(part.projection().path(layer) + ".bias", part.size())).toList());
-        return new FusedLinear(layer, parts, sizes, weight, transposed, Optional.of(bias), owner.own(new TensorOptional(bias)));
     }
 
     private Tensor fused(String name, List<Tensor> tensors) {

@@ -54,7 +54,9 @@ public final class KvCache implements AutoCloseable {
         check(row, length);
         return Torch.noGrad(() -> {
             try (Scope scope = new Scope()) {
-                return new KvPrefix(cells(row, length).contiguous().clone());
+                Tensor copy = torch.zeros(config.layers(), 2, length, config.kvHeads(), config.headDim());
+                copy.copy_(cells(row, length));
+                return new KvPrefix(copy);
             }
         });
     }

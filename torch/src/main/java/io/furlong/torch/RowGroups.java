@@ -30,8 +30,14 @@ record RowGroups(List<LoraWeights> adapters, List<List<Integer>> rows, List<Inte
         return rows.stream().mapToInt(List::size).max().orElse(0);
     }
 
-    /** Whether padding all groups to the largest adds at most a quarter, and there are enough of them to be worth it. */
+    /**
+     * Whether the groups can be computed as one batched product: padding all to the largest adds at most a quarter, there are enough of them to be worth it, and
+     * their weights stay as they are, so that copies of them stay true.
+     */
     boolean areEven() {
+        if (adapters.stream().anyMatch(LoraWeights::isTrainable)) {
+            return false;
+        }
         int padded = adapters.size() * largest() + base.size();
         return adapters.size() > 2 && 4 * padded <= 5 * (rows.stream().mapToInt(List::size).sum() + base.size());
     }

@@ -29,11 +29,15 @@ public final class TorchThread implements AutoCloseable {
     public <T> CompletableFuture<T> submit(Callable<T> task) {
         CompletableFuture<T> result = new CompletableFuture<>();
         Runnable run = () -> {
+            T value;
             try (Scope scope = new Scope()) {
-                result.complete(task.call());
+                value = task.call();
             } catch (Throwable e) {
                 result.completeExceptionally(e);
+                return;
             }
+            // Only now, so that who waits sees everything freed.
+            result.complete(value);
         };
         synchronized (tasks) {
             if (closed) {

@@ -71,9 +71,8 @@ class ServingTest {
         for (Numerics numerics : Numerics.values()) {
             try (Scope scope = new Scope(); BaseModel model = BaseModel.load(Fixtures.baseOf(folder)); Decoder decoder = new Decoder(model, numerics);
                     KvCache cache = new KvCache(model.config()); LoraWeights lora = PeftDirectory.read(folder, model.config());
-                    LoraWeights other = LoraWeights.init(model.config(), LoraSpec.allLinear(3, 7), 5);
+                    LoraWeights other = noisy(model, 3);
                     Safetensors expected = Safetensors.open(folder.resolve("expected.safetensors"))) {
-                noisy(other, 9);
                 int[] ids = Fixtures.inputs(expected).get(1);
                 Tensor reference = expected.floats("logits.1");
                 // Three rows: the adapter, the base, another adapter of another rank. The first half is prefilled, the rest decoded token by token.
@@ -117,6 +116,7 @@ class ServingTest {
         try (Scope scope = new Scope(); BaseModel model = BaseModel.load(Fixtures.models().getFirst())) {
             Random random = new Random(3);
             List<Case> cases = cases(model, random, 24);
+            assertThat(RowGroups.of(cases.stream().map(Case::lora).toList()).areEven()).isTrue();
             double largest = 0;
             for (int i = 0; i < cases.size(); i += 5) {
                 largest = Math.max(largest, Fixtures.largestDifference(serve(model, Numerics.FAST, List.of(cases.get(i))).getFirst(),
@@ -184,6 +184,7 @@ class ServingTest {
             List<Case> few = cases(model, new Random(5), 12);
             // One adapter has most of the rows, so that the groups are computed one by one.
             List<Case> uneven = IntStream.range(0, 12).mapToObj(i -> i % 6 == 1 ? few.get(i) : new Case(few.get(i).tokens, few.get(i).prompt, few.getFirst().lora)).toList();
+            assertThat(RowGroups.of(uneven.stream().map(Case::lora).toList()).areEven()).isFalse();
             List<Tensor> together = serve(model, Numerics.FAST, uneven);
             for (int i = 0; i < uneven.size(); i++) {
                 assertThat(Fixtures.largestDifference(together.get(i), serve(model, Numerics.FAST, List.of(uneven.get(i))).getFirst())).isLessThan(TOLERANCE);
@@ -196,7 +197,7 @@ class ServingTest {
 
     /** Random sequences of random lengths, some of the base, some of three adapters of ranks 2, 5 and 8. */
     private static List<Case> cases(BaseModel model, Random random, int n) {
-        List<LoraWeights> loras = IntStream.of(2, 5, 8).mapToObj(rank -> noisy(LoraWeights.init(model.config(), LoraSpec.allLinear(rank, 8), rank), rank)).toList();
+        List<LoraWeights> loras = IntStream.of(2, 5, 8).mapToObj(rank -> noisy(model, rank)).toList();
         return IntStream.range(0, n).mapToObj(i -> {
             int prompt = 1 + random.nextInt(30);
             return new Case(tokens(random, prompt + 6, model), prompt, i % 4 == 3 ? Optional.<LoraWeights>empty() : Optional.of(loras.get(i % 4)));
@@ -223,19 +224,21 @@ class ServingTest {
         return random.ints(n, 0, model.config().vocabSize()).toArray();
     }
 
-    /** Gives B values, so that the adapter does something. */
-    private static LoraWeights noisy(LoraWeights lora, long seed) {
-        Random random = new Random(seed);
-        Torch.noGrad(() -> lora.parameters().values().forEach(t -> {
-            try (Scope scope = new Scope()) {
-                float[] values = new float[(int) t.numel()];
-                for (int i = 0; i < values.length; i++) {
-                    values[i] = (float) (0.1 * random.nextGaussian());
+    /** A frozen adapter of all projections that does something. */
+    private static LoraWeights noisy(BaseModel model, int rank) {
+        Random random = new Random(rank);
+        try (LoraWeights lora = LoraWeights.init(model.config(), LoraSpec.allLinear(rank, 8), rank)) {
+            Torch.noGrad(() -> lora.parameters().values().forEach(t -> {
+                try (Scope scope = new Scope()) {
+                    float[] values = new float[(int) t.numel()];
+                    for (int i = 0; i < values.length; i++) {
+                        values[i] = (float) (0.1 * random.nextGaussian());
+                    }
+                    t.copy_(Tensor.create(values, t.shape()));
                 }
-                t.copy_(Tensor.create(values, t.shape()));
-            }
-        }));
-        return lora;
+            }));
+            return lora.frozenCopy();
+        }
     }
 
     private static int argmax(Tensor logits, int row) {

@@ -31,7 +31,7 @@ final class Speed {
                 List<LoraWeights> loras = IntStream.range(0, adapters).mapToObj(i -> LoraWeights.init(model.config(),
                         new LoraSpec(8, 8, LoraSpec.Scaling.STANDARD, EnumSet.allOf(Projection.class)), i)).toList();
                 switch (args[1]) {
-                    case "decode" -> decode(model, loras, batch, args[0].equals("tiny") ? 64 : 24);
+                    case "decode" -> decode(model, loras.stream().map(LoraWeights::frozenCopy).toList(), batch, args[0].equals("tiny") ? 64 : 6);
                     case "train" -> train(model, loras, batch, args[0].equals("tiny") ? 6 : 1);
                     default -> throw new IllegalArgumentException(args[1]);
                 }
@@ -49,7 +49,7 @@ final class Speed {
                 decoder.prefill(cache, IntStream.range(0, batch).mapToObj(i -> new Chunk(i, 0, random.ints(context, 0, model.config().vocabSize()).toArray(), rows.get(i))).toList());
             }
             List<Double> rates = new ArrayList<>();
-            for (int repeat = 0; repeat < (steps > 30 ? 16 : 5); repeat++) {
+            for (int repeat = 0; repeat < (steps > 30 ? 16 : 3); repeat++) {
                 int[] tokens = random.ints(batch, 0, model.config().vocabSize()).toArray();
                 int[] positions = new int[batch];
                 Arrays.fill(positions, context);
@@ -80,7 +80,7 @@ final class Speed {
             float[] ones = new float[targets.length];
             Arrays.fill(ones, 1f);
             List<Double> rates = new ArrayList<>();
-            for (int repeat = 0; repeat < (steps > 2 ? 8 : 4); repeat++) {
+            for (int repeat = 0; repeat < (steps > 2 ? 8 : 2); repeat++) {
                 long start = now();
                 for (int step = 0; step < steps; step++) {
                     try (Scope scope = new Scope()) {
