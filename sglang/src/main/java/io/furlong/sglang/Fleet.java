@@ -75,10 +75,14 @@ public final class Fleet implements AutoCloseable {
         return new Fleet(with, http, Discovery.router(router), Optional.empty(), InstantSource.system()).started(patience);
     }
 
-    /** A router whose list of workers Furlong keeps: engines enter it once they hold what they must, and leave it when they fail. */
+    /**
+     * A router whose list of workers Furlong keeps: engines enter it once they hold what they must, and leave it when they fail.
+     *
+     * @param engines those that it does not list yet; empty when it has them all
+     */
     public static Fleet managing(Http http, URI url, List<URI> engines, FleetConfig config, Duration patience) throws FleetException, InterruptedException {
         FleetConfig with = config.withRouter(new SglangClient(http, url), FleetConfig.Workers.MANAGED);
-        Fleet fleet = new Fleet(with, http, Discovery.fixed(engines), Optional.of(new RouterClient(http, url)), InstantSource.system());
+        Fleet fleet = new Fleet(with, http, Discovery.managed(new RouterClient(http, url), engines), Optional.of(new RouterClient(http, url)), InstantSource.system());
         return fleet.started(patience);
     }
 

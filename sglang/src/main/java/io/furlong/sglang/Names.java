@@ -8,6 +8,12 @@ final class Names {
 
     private Names() {}
 
+    /** A name whose weights are replaced in place. */
+    static boolean slot(String servedName) {
+        return servedName.startsWith("furlong_slot_");
+    }
+
+    /** A name that Furlong gave, in this run or an earlier one. */
     static boolean ours(String servedName) {
         return OURS.matcher(servedName).matches();
     }

@@ -15,7 +15,7 @@ final class RequestCheck {
     private RequestCheck() {}
 
     /** @return what is wrong with it; empty when nothing is */
-    static Optional<String> problem(SampleRequest request, List<EngineView> engines) {
+    static Optional<String> problem(SampleRequest request, List<EngineFacts> engines) {
         int prompt = request.inputIds().length;
         SamplingConfig sampling = request.sampling();
         if (prompt == 0) {
@@ -34,7 +34,7 @@ final class RequestCheck {
         if (prompt > longest) {
             return Optional.of("the prompt has " + prompt + " tokens, the engines take at most " + longest);
         }
-        boolean tokenizer = engines.stream().allMatch(e -> e.facts().map(EngineFacts::tokenizer).orElse(true));
+        boolean tokenizer = engines.stream().allMatch(EngineFacts::tokenizer);
         if (!tokenizer && (!sampling.stop().isEmpty() || sampling.minNewTokens() > 0)) {
             return Optional.of("sampling.stop and min_new_tokens need engines with a tokenizer, these run with --skip-tokenizer-init");
         }
@@ -49,7 +49,7 @@ final class RequestCheck {
                 .ignoreEos(s.eos() == SamplingConfig.IgnoreEos.IGNORE_EOS).samplingSeed(seed).build();
     }
 
-    private static int least(List<EngineView> engines, java.util.function.Function<EngineFacts, OptionalInt> fact) {
-        return engines.stream().flatMap(e -> e.facts().stream()).map(fact).filter(OptionalInt::isPresent).mapToInt(OptionalInt::getAsInt).min().orElse(Integer.MAX_VALUE);
+    private static int least(List<EngineFacts> engines, java.util.function.Function<EngineFacts, OptionalInt> fact) {
+        return engines.stream().map(fact).filter(OptionalInt::isPresent).mapToInt(OptionalInt::getAsInt).min().orElse(Integer.MAX_VALUE);
     }
 }

@@ -374,6 +374,11 @@ final class Roster {
 
     // States
 
+    /** Of every engine that has said what it is. */
+    List<EngineFacts> facts() {
+        return locked(() -> engines.values().stream().flatMap(e -> e.facts.stream()).toList());
+    }
+
     void facts(Engine engine, EngineFacts facts) {
         lockedRun(() -> engine.facts = Optional.of(facts));
     }

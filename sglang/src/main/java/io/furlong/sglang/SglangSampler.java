@@ -56,7 +56,7 @@ public final class SglangSampler implements Sampler {
 
     @Override
     public SampleResult sample(SampleRequest request) throws SamplerException, InterruptedException {
-        Optional<String> problem = RequestCheck.problem(request, fleet.engines());
+        Optional<String> problem = RequestCheck.problem(request, fleet.roster().facts());
         if (problem.isPresent()) {
             throw new SamplerException(Kind.REJECTED, request.adapter() + ": " + problem.get());
         }
@@ -177,7 +177,7 @@ public final class SglangSampler implements Sampler {
         List<VersionSpan> spans = new ArrayList<>();
         meta.loraVersions().ifPresent(all -> all.forEach(v -> spans.add(new VersionSpan(v.fromToken(), v.version()))));
         SampleResult result = new SampleResult(ids, logprobs, response.text().orElse(""), finish, request.inputIds().length,
-                meta.cachedTokens().orElse(0), fleet.config().publish() == FleetConfig.Publish.SLOT ? spans : List.of(), lease.client.toString());
+                meta.cachedTokens().orElse(0), Names.slot(request.stamp().servedName()) ? spans : List.of(), lease.client.toString());
         return new Judged(new Attempt.Answered(result), Ending.ANSWERED);
     }
 

@@ -26,7 +26,7 @@ class RealRouterTest {
 
     @BeforeEach
     void hasRouter() {
-        assumeTrue(RouterProcess.program().isPresent(), "system property furlong.sglang.router names no program of the PyPI package sglang-router");
+        assumeTrue(RouterProcess.command().isPresent(), "FURLONG_TEST_ROUTER does not say how to start the router of the PyPI package sglang-router");
     }
 
     private static SampleRequest request(TestArtifact version, int seed) {
@@ -38,7 +38,7 @@ class RealRouterTest {
         try (Http http = Http.open();
                 SglangDouble one = new SglangDouble(Quirks.RELEASED);
                 SglangDouble two = new SglangDouble(Quirks.RELEASED);
-                RouterProcess router = RouterProcess.start(RouterProcess.program().orElseThrow(), List.of(one.url(), two.url()), root.resolve("router.log"));
+                RouterProcess router = RouterProcess.start(RouterProcess.command().orElseThrow(), List.of(one.url(), two.url()), root.resolve("router.log"));
                 Fleet fleet = Fleet.at(http, router.url(), Fleet.Routing.ROUTER, Rig.CONFIG, Duration.ofSeconds(60))) {
             fleet.roster().await(() -> fleet.roster().ready().size() == 2, Duration.ofSeconds(60));
             assertThat(fleet.engines()).extracting(EngineView::url).containsExactlyInAnyOrder(one.url(), two.url());
@@ -66,7 +66,7 @@ class RealRouterTest {
     void aWorkerThatForgotItsAdaptersIsBroughtBackAndTheRequestGoesThrough() throws Exception {
         try (Http http = Http.open();
                 SglangDouble one = new SglangDouble(Quirks.RELEASED);
-                RouterProcess router = RouterProcess.start(RouterProcess.program().orElseThrow(), List.of(one.url()), root.resolve("router.log"));
+                RouterProcess router = RouterProcess.start(RouterProcess.command().orElseThrow(), List.of(one.url()), root.resolve("router.log"));
                 Fleet fleet = Fleet.at(http, router.url(), Fleet.Routing.ROUTER, Rig.CONFIG, Duration.ofSeconds(60))) {
             RegistrationId registration = RegistrationId.random();
             TestArtifact v1 = TestArtifact.make(root, "a", registration, 1, 0);
@@ -82,7 +82,7 @@ class RealRouterTest {
         try (Http http = Http.open();
                 SglangDouble one = new SglangDouble(Quirks.RELEASED);
                 SglangDouble two = new SglangDouble(Quirks.RELEASED);
-                RouterProcess router = RouterProcess.start(RouterProcess.program().orElseThrow(), List.of(), root.resolve("router.log"));
+                RouterProcess router = RouterProcess.start(RouterProcess.command().orElseThrow(), List.of(), root.resolve("router.log"));
                 Fleet fleet = Fleet.managing(http, router.url(), List.of(one.url(), two.url()), Rig.CONFIG, Duration.ofSeconds(60))) {
             RegistrationId registration = RegistrationId.random();
             TestArtifact v1 = TestArtifact.make(root, "a", registration, 1, 0);

@@ -3,10 +3,12 @@ package io.furlong.cli.run;
 import io.furlong.cli.config.EngineConfig;
 import io.furlong.cli.config.RunConfig;
 import io.furlong.core.AdapterPublisher;
+import io.furlong.core.ConfigCheck;
 import io.furlong.core.HealthProbe;
 import io.furlong.core.Sampler;
 import io.furlong.engine.EngineOptions;
 import io.furlong.engine.EngineServer;
+import io.furlong.sglang.EngineCheck;
 import io.furlong.sglang.EngineState;
 import io.furlong.sglang.Fleet;
 import io.furlong.sglang.FleetConfig;
@@ -111,6 +113,11 @@ final class Engines implements AutoCloseable {
 
     HealthProbe health() {
         return new FleetHealth(fleet);
+    }
+
+    /** What of an adapter the engines could not serve. */
+    ConfigCheck check() {
+        return new EngineCheck(fleet);
     }
 
     /** Engines that take requests now. */

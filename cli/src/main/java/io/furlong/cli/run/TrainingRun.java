@@ -145,7 +145,7 @@ public final class TrainingRun implements AutoCloseable {
             RolloutLimits limits = limits(config);
             Store store = opened(Stores.open(config.store()));
             registry = AdapterRegistry.open(Limits.of(config.lora().maxAdapters(), engines.publisher()::adapterPlaces),
-                    List.of(new TrainingCheck(base.config(), config.lora().maxRank()), new RolloutCheck(rewards, datasets, limits)), store, clock,
+                    List.of(new TrainingCheck(base.config(), config.lora().maxRank()), new RolloutCheck(rewards, datasets, limits), engines.check()), store, clock,
                     new VersionDirectories(List.of(directory)));
             versions = new Versions(registry, trainer, config.engine().publish(), directory);
             opened(DeadlineWatch.start(registry));

@@ -15,8 +15,8 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * SGLang's own router, as a process, with the flags that Furlong asks for: its retries off, since they repeat a request id elsewhere, and
- * its breaker off, since it takes unknown adapters for broken workers. The program is what the system property
- * {@code furlong.sglang.router} names (from the PyPI package {@code sglang-router}).
+ * its breaker off, since it takes unknown adapters for broken workers. The environment variable {@code FURLONG_TEST_ROUTER} holds the
+ * command that starts it (from the PyPI package {@code sglang-router}), words parted by spaces.
  */
 public final class RouterProcess implements AutoCloseable {
     private final Process process;
@@ -27,16 +27,17 @@ public final class RouterProcess implements AutoCloseable {
         this.url = url;
     }
 
-    /** The program, if this machine has it. */
-    public static Optional<Path> program() {
-        return Optional.ofNullable(System.getProperty("furlong.sglang.router")).filter(p -> !p.isBlank()).map(Path::of).filter(Files::isExecutable);
+    /** The command, if this machine has one. */
+    public static Optional<List<String>> command() {
+        return Optional.ofNullable(System.getenv("FURLONG_TEST_ROUTER")).filter(c -> !c.isBlank()).map(c -> List.of(c.split(" +")));
     }
 
     /** Returns when it answers and has all its workers. */
-    public static RouterProcess start(Path program, List<URI> workers, Path log) throws IOException, InterruptedException {
+    public static RouterProcess start(List<String> program, List<URI> workers, Path log) throws IOException, InterruptedException {
         int port = freePort();
-        List<String> command = new ArrayList<>(List.of(program.toString(), "launch", "--host", "127.0.0.1", "--port", Integer.toString(port), "--policy", "round_robin",
-                "--disable-retries", "--disable-circuit-breaker", "--worker-startup-check-interval", "1", "--prometheus-port", Integer.toString(freePort())));
+        List<String> command = new ArrayList<>(program);
+        command.addAll(List.of("--host", "127.0.0.1", "--port", Integer.toString(port), "--policy", "round_robin", "--disable-retries", "--disable-circuit-breaker",
+                "--worker-startup-check-interval", "1", "--prometheus-port", Integer.toString(freePort())));
         if (!workers.isEmpty()) {
             command.add("--worker-urls");
             workers.forEach(w -> command.add(w.toString()));

@@ -257,6 +257,11 @@ public final class SglangDouble implements AutoCloseable {
         }
     }
 
+    /** What it would answer, for a server that stands in front of it. */
+    Reply answerTo(Request request) throws IOException, InterruptedException {
+        return answer(request);
+    }
+
     private Reply answer(Request request) throws IOException, InterruptedException {
         try {
             return switch (request.path()) {
