@@ -178,14 +178,15 @@ final class AdapterStream {
         surroundings.changed(this);
     }
 
-    /** Its calls didn't return in time: they are no longer waited for. */
+    /** Its calls didn't return in time: they are no longer waited for. A step that is being committed still says how it ended. */
     void writeOff() {
         for (Attempt a : List.copyOf(line.values())) {
             end(a, new Outcome.Retired());
             interrupt(a);
         }
-        preparing = false;
-        endTraining(new Outcome.Retired());
+        if (!preparing) {
+            endTraining(new Outcome.Retired());
+        }
         surroundings.changed(this);
     }
 

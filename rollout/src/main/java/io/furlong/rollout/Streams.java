@@ -7,6 +7,7 @@ import io.furlong.core.RegistrationId;
 import io.furlong.core.RegistrySnapshot;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -68,8 +69,14 @@ final class Streams {
         RegistrySnapshot before = seen;
         seen = snapshot;
         int stillThere = 0;
+        Iterator<Adapter> inStep = before.all().iterator(); // mostly the same adapters in the same places: no look-up for those
         for (Adapter a : snapshot.all()) {
-            Adapter old = before.adapters().get(a.name());
+            Adapter old = inStep.hasNext() ? inStep.next() : null;
+            if (old == a) {
+                stillThere++;
+                continue;
+            }
+            old = before.adapters().get(a.name());
             if (old != null && old.registration().equals(a.registration())) {
                 stillThere++;
             }

@@ -164,6 +164,20 @@ class RolloutTest {
     }
 
     @Test
+    void aStepThatIsCommittedWhileTheRolloutClosesCounts() throws Exception {
+        try (RolloutFixture f = new RolloutFixture(RecordingSampler.RIGHT, LIMITS, 40)) {
+            Adapter a = f.registry.activate("a", Configs.basic().shape(4, 2).staleness(0).build());
+            while (!f.rollout.collect().stepping().contains("a")) {
+                assertThat(f.faults).isEmpty();
+            }
+            StepAccount account = f.rollout.prepareStep(a.registration()).orElseThrow();
+            f.end();
+            f.rollout.stepped(account);
+            assertThat(f.rollout.ledger(a.registration())).contains(account.ledger());
+        }
+    }
+
+    @Test
     void aPausedAdapterIsAdmittedNothingNew() throws Exception {
         Semaphore answers = new Semaphore(0);
         try (RolloutFixture f = new RolloutFixture((r, n) -> {
