@@ -16,6 +16,7 @@ import io.furlong.wire.RejectedRequest;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -50,7 +51,7 @@ public final class Engine implements AutoCloseable {
     private final int contextLength;
     private final int totalTokens;
     private final Planner planner;
-    private final TorchThread thread = new TorchThread("furlong-engine");
+    private final TorchThread thread;
     private final AdapterLoader loader;
     private final AdapterTable adapters;
     private final ModelRunner model;
@@ -77,6 +78,7 @@ public final class Engine implements AutoCloseable {
         Random random = new Random(options.randomSeed().orElseGet(System::nanoTime));
         planner = new Planner(config, tokenizer, contextLength, totalTokens,
                 options.enableDeterministicInference() ? () -> Planner.DETERMINISTIC_SEED : random::nextLong);
+        thread = new TorchThread("furlong-engine");
         loader = new AdapterLoader(options, config);
         adapters = new AdapterTable(options.maxLoadedLoras());
         prefixes = new PrefixCache(options.prefixCacheTokens().orElse(totalTokens / 4));
@@ -118,7 +120,7 @@ public final class Engine implements AutoCloseable {
         List<Request> requests = new ArrayList<>();
         for (GenerateRequest ask : asks) {
             Request.Plan plan = planner.plan(ask);
-            requests.add(new Request(plan, new Generation(plan.id(), () -> abort(r -> r.id().equals(plan.id())))));
+            requests.add(new Request(plan, new Generation(plan.id(), g -> abort(r -> r.generation() == g))));
         }
         for (GenerateRequest ask : asks) {
             if (ask.loraPath().isPresent()) {
@@ -315,8 +317,9 @@ public final class Engine implements AutoCloseable {
         if (scheduler.waiting() + requests.size() > options.maxQueuedRequests() + options.maxRunningRequests()) {
             return Optional.of(ErrorReply.unavailable("The request queue is full."));
         }
+        Set<String> ids = new HashSet<>();
         for (int i = 0; i < requests.size(); i++) {
-            Optional<ErrorReply> refused = prepare(requests.get(i));
+            Optional<ErrorReply> refused = prepare(requests.get(i), ids);
             if (refused.isPresent()) {
                 requests.subList(0, i).forEach(Request::release);
                 return refused;
@@ -328,7 +331,7 @@ public final class Engine implements AutoCloseable {
         return Optional.empty();
     }
 
-    private Optional<ErrorReply> prepare(Request request) {
+    private Optional<ErrorReply> prepare(Request request, Set<String> idsBefore) {
         Optional<String> name = request.plan().ask().loraPath();
         if (name.isPresent()) {
             if (!options.enableLora()) {
@@ -342,7 +345,7 @@ public final class Engine implements AutoCloseable {
             }
             request.adapter(adapter.get());
         }
-        if (scheduler.holds(request.id())) {
+        if (scheduler.holds(request.id()) || !idsBefore.add(request.id())) {
             request.release();
             return Optional.of(ErrorReply.badValue("Duplicate request ID detected: " + request.id()));
         }

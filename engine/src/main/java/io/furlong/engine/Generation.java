@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 
 /**
  * A request on its way, as its caller sees it. The engine's thread puts in, one caller takes out; a request that streams gives an event a
@@ -23,10 +24,11 @@ public final class Generation {
 
     private final String id;
     private final LinkedBlockingQueue<Event> events = new LinkedBlockingQueue<>();
-    private final Runnable abort;
+    private final Consumer<Generation> abort;
     private volatile boolean ended;
 
-    Generation(String id, Runnable abort) {
+    /** @param abort ends the request that this is of */
+    Generation(String id, Consumer<Generation> abort) {
         this.id = id;
         this.abort = abort;
     }
@@ -74,13 +76,13 @@ public final class Generation {
 
     /** Ends it; the caller still gets what was generated, with finish reason abort. */
     public void abort() {
-        abort.run();
+        abort.accept(this);
     }
 
     /** Ends it if it has not ended by itself: its caller has gone. */
     void abandon() {
         if (!ended) {
-            abort.run();
+            abort.accept(this);
         }
     }
 

@@ -264,6 +264,23 @@ class SchedulerTest {
     }
 
     @Test
+    void abortingAnOldRequestNeverReachesALaterOneWithItsId() throws Exception {
+        try (Engine engine = Engine.start(options().build())) {
+            GenerateRequest ask = GenerateRequest.ofIds(PROMPT, GREEDY).withRid("same");
+            Generation old = engine.submit(ask);
+            old.await();
+            engine.pause(PauseRequest.Mode.IN_PLACE);
+            Generation later = engine.submit(ask);
+            old.abort();
+            RejectedRequest twice = catchThrowableOfType(RejectedRequest.class, () -> engine.submit(List.of(ask.withRid("two"), ask.withRid("two"))));
+            assertThat(twice.reply().message()).isEqualTo("Duplicate request ID detected: two");
+            engine.resume();
+            assertThat(later.await().outputIds()).hasSize(12);
+            assertThat(engine.submit(ask.withRid("two")).await().outputIds()).hasSize(12);
+        }
+    }
+
+    @Test
     void aSlowReaderOfAStreamGetsTheEndAndHoldsLittleMemory() throws Exception {
         try (Engine engine = Engine.start(options().build())) {
             Generation slow = engine.submit(GenerateRequest.ofIds(PROMPT, GREEDY.toBuilder().maxNewTokens(200).build()).streaming());
