@@ -83,6 +83,11 @@ final class ModelRunner implements AutoCloseable {
         return cache.bytes();
     }
 
+    /** Takes away what sequences that were not numbers left behind. */
+    void scrub() {
+        cache.scrub();
+    }
+
     void clear() {
         cache.clear();
     }

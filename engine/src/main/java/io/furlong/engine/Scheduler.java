@@ -268,6 +268,10 @@ final class Scheduler {
         }
         throughput.add(requests.size());
         leave(r -> r.finish().isPresent());
+        // An adapter that has run away must not reach those who get its rows next.
+        if (picks.stream().anyMatch(pick -> pick.token() == TokenSampler.Pick.NOT_A_NUMBER)) {
+            model.scrub();
+        }
     }
 
     /** Lets go of requests; the last row takes the place of each. */

@@ -12,7 +12,6 @@ import io.furlong.core.LedgerSnapshot;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.InstantSource;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -64,19 +63,18 @@ class MainJobTest {
     }
 
     @Test
-    void anAdapterWithABadDatasetFailsAloneWithItsReason() throws Exception {
-        List<String> rows = new ArrayList<>(Files.readAllLines(HOME.resolve("examples/quickstart/upper/train.jsonl")));
-        rows.set(400, "{\"text\": 5");
-        Path bad = Files.write(directory.resolve("bad.jsonl"), rows);
-        String yaml = yaml("seed: 1\n", "num_step: 1, rollout_batch_size: 2, n_samples_per_prompt: 2", "", List.of("upper"))
-                + "  broken: {data: " + bad + ", num_step: 40}\n";
-        RunSummary summary = run("bad", yaml);
+    void anAdapterWhoseWeightsRunAwayFailsWithItsReasonAndItsNeighbourEndsAsItWouldHaveAlone() throws Exception {
+        String setting = "seed: 3\ndeterministic: true\n";
+        String shape = "num_step: 2, rollout_batch_size: 4, n_samples_per_prompt: 4";
+        byte[] alone = weights(train("alone", setting, shape, "", List.of("upper"))).get("upper");
+        RunSummary summary = run("wild", yaml(setting, shape, "", List.of("upper")) + "  wild: {data: " + HOME.resolve("examples/quickstart/sort/train.jsonl")
+                + ", num_step: 40, optimizer: {lr: 1.0e+30}}\n");
 
-        AdapterResult broken = summary.adapters().stream().filter(a -> a.name().equals("broken")).findFirst().orElseThrow();
-        AdapterResult upper = summary.adapters().stream().filter(a -> a.name().equals("upper")).findFirst().orElseThrow();
-        assertThat(broken.state()).isEqualTo(AdapterState.FAILED);
-        assertThat(broken.reason()).contains("bad.jsonl").contains("401");
-        assertThat(upper.state()).isEqualTo(AdapterState.COMPLETED);
+        AdapterResult wild = summary.adapters().stream().filter(a -> a.name().equals("wild")).findFirst().orElseThrow();
+        assertThat(wild.state()).isEqualTo(AdapterState.FAILED);
+        assertThat(wild.reason()).isNotBlank();
+        assertThat(wild.groups().open()).isZero();
+        assertThat(weights(summary).get("upper")).isEqualTo(alone);
         assertThat(summary.succeeded()).isFalse();
     }
 
@@ -134,7 +132,9 @@ class MainJobTest {
     private static Map<String, byte[]> weights(RunSummary summary) throws Exception {
         Map<String, byte[]> weights = new TreeMap<>();
         for (AdapterResult a : summary.adapters()) {
-            weights.put(a.name(), Files.readAllBytes(a.exported().orElseThrow().resolve("adapter_model.safetensors")));
+            if (a.exported().isPresent()) {
+                weights.put(a.name(), Files.readAllBytes(a.exported().get().resolve("adapter_model.safetensors")));
+            }
         }
         return weights;
     }

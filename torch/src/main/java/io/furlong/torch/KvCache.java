@@ -2,6 +2,7 @@ package io.furlong.torch;
 
 import java.util.ArrayList;
 import java.util.List;
+import org.bytedeco.pytorch.DoubleOptional;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
 
@@ -81,6 +82,19 @@ public final class KvCache implements AutoCloseable {
         Torch.noGrad(() -> {
             try (Scope scope = new Scope()) {
                 cells(to, length).copy_(cells(from, length));
+            }
+        });
+    }
+
+    /**
+     * Sets to 0 every cell that is not a finite number. Attention runs over padded rows: weight 0 times a cell that an earlier sequence left
+     * behind is 0 only if that cell is a number. Finite cells keep their bits.
+     */
+    public void scrub() {
+        Torch.noGrad(() -> {
+            try (Scope scope = new Scope()) {
+                DoubleOptional zero = new DoubleOptional(0);
+                data.nan_to_num_(zero, zero, zero);
             }
         });
     }
