@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.stream.Stream;
 
@@ -65,8 +66,8 @@ final class TogetherBench {
                     + "optimizer: {lr: 1.0e-3}, sampling: {temperature: 1.0, max_new_tokens: 12}}\nadapters:\n");
             names.forEach(n -> yaml.append("  ").append(n).append(": {data: ").append(home.resolve("examples/quickstart/sort/train.jsonl")).append("}\n"));
             Path file = Files.writeString(directory.resolve("run.yaml"), yaml);
-            RunConfigReader.Overrides own = new RunConfigReader.Overrides(OptionalLong.empty(), Optional.of(directory));
-            try (RunRecord record = RunRecord.in(directory, InstantSource.system());
+            RunConfigReader.Overrides own = new RunConfigReader.Overrides(OptionalLong.empty(), OptionalInt.empty(), Optional.empty(), Optional.of(directory));
+            try (RunRecord record = RunRecord.in(directory, InstantSource.system(), List.of());
                     TrainingRun run = TrainingRun.open(RunConfigReader.read(file, own), record, TrainingRun.Stop.WHEN_ALL_ENDED, InstantSource.system())) {
                 long start = System.nanoTime();
                 RunSummary summary = run.run();

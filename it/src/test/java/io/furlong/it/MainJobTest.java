@@ -15,6 +15,7 @@ import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
@@ -83,8 +84,8 @@ class MainJobTest {
         String yaml = yaml("seed: 1\n", "num_step: 1000, rollout_batch_size: 2, n_samples_per_prompt: 2, max_staleness: 1", "", List.of("upper"));
         Path file = Files.writeString(directory.resolve("stopped.yaml"), yaml);
         Path out = directory.resolve("stopped");
-        try (RunRecord record = RunRecord.in(out, InstantSource.system());
-                TrainingRun run = TrainingRun.open(RunConfigReader.read(file, new RunConfigReader.Overrides(OptionalLong.empty(), Optional.of(out))), record,
+        try (RunRecord record = RunRecord.in(out, InstantSource.system(), List.of());
+                TrainingRun run = TrainingRun.open(RunConfigReader.read(file, new RunConfigReader.Overrides(OptionalLong.empty(), OptionalInt.empty(), Optional.empty(), Optional.of(out))), record,
                         TrainingRun.Stop.WHEN_ALL_ENDED, InstantSource.system())) {
             run.registry().onChange(s -> s.find("upper").filter(a -> a.step() >= 2).ifPresent(a -> run.stop()));
             AdapterResult upper = run.run().adapters().getFirst();
@@ -104,8 +105,8 @@ class MainJobTest {
     private RunSummary run(String name, String yaml) throws Exception {
         Path file = Files.writeString(directory.resolve(name + ".yaml"), yaml);
         Path out = directory.resolve(name);
-        try (RunRecord record = RunRecord.in(out, InstantSource.system());
-                TrainingRun run = TrainingRun.open(RunConfigReader.read(file, new RunConfigReader.Overrides(OptionalLong.empty(), Optional.of(out))), record,
+        try (RunRecord record = RunRecord.in(out, InstantSource.system(), List.of());
+                TrainingRun run = TrainingRun.open(RunConfigReader.read(file, new RunConfigReader.Overrides(OptionalLong.empty(), OptionalInt.empty(), Optional.empty(), Optional.of(out))), record,
                         TrainingRun.Stop.WHEN_ALL_ENDED, InstantSource.system())) {
             RunSummary summary = run.run();
             record.finish(summary);
