@@ -32,7 +32,7 @@ public final class BaseModel implements AutoCloseable {
     private final List<Block> blocks;
     private final SequencedMap<String, Tensor> parameters = new LinkedHashMap<>();
 
-    /** One decoder block; norm weights have shape {@code [hidden]}, head norms {@code [heads + kvHeads, headDim]}. */
+    /** One decoder block; norm weights have shape {@code [hidden]}. */
     record Block(TensorOptional inputNorm, FusedLinear qkv, Optional<HeadNorms> headNorms, FusedLinear output,
                  TensorOptional mlpNorm, FusedLinear gateUp, FusedLinear down) {}
 
