@@ -33,7 +33,7 @@ class LauncherTest {
         Files.copy(SCRIPT, home.resolve("furlong"), java.nio.file.StandardCopyOption.COPY_ATTRIBUTES);
         Files.createDirectories(home.resolve("core/src/main"));
         Files.writeString(home.resolve("pom.xml"), "<project/>");
-        for (String tool : List.of("bash", "env", "dirname", "readlink", "grep", "find", "sed", "mkdir", "rm", "mv", "tee", "tail")) {
+        for (String tool : List.of("bash", "env", "dirname", "readlink", "grep", "find", "sed", "mkdir", "rm", "mv", "tee", "tail", "cp", "touch", "date", "sort")) {
             executable(tools.resolve(tool), "#!/bin/bash\nexec " + which(tool) + " \"$@\"\n");
         }
     }
@@ -121,6 +121,26 @@ class LauncherTest {
     }
 
     @Test
+    void aBuildLeavesTheJarsOfWhatRunsAlone() throws Exception {
+        jdk("jdk", "25.0.3");
+        maven("true");
+        Path first = classPath(run(Map.of()).out);
+        Files.delete(home.resolve("target/furlong.built"));
+        Path second = classPath(run(Map.of()).out);
+        assertThat(second).isNotEqualTo(first);
+        for (Path app : List.of(first, second)) {
+            assertThat(app.resolve("furlong-core.jar")).exists();
+            assertThat(app.resolve("furlong-bench-1.jar")).exists();
+        }
+    }
+
+    private static Path classPath(String commandLine) {
+        List<String> arguments = List.of(commandLine.split("[|\n]"));
+        String path = arguments.get(arguments.indexOf("-cp") + 1);
+        return Path.of(path.substring(0, path.length() - "/*".length()));
+    }
+
+    @Test
     void aFailedBuildShowsItsErrorsAndIsTriedAgain() throws Exception {
         jdk("jdk", "25.0.3");
         maven("echo '[ERROR] A.java:[3,1] ; expected'; exit 1");
@@ -159,7 +179,8 @@ class LauncherTest {
     }
 
     private void built() throws IOException {
-        Files.createFile(Files.createDirectories(home.resolve("target")).resolve("furlong.built"));
+        Files.createDirectories(home.resolve("target/app/first"));
+        Files.writeString(home.resolve("target/furlong.built"), "first\n");
         Files.setLastModifiedTime(home.resolve("target/furlong.built"), FileTime.from(Instant.now().plusSeconds(5)));
     }
 
@@ -177,8 +198,10 @@ class LauncherTest {
         return jdk;
     }
 
+    /** Leaves the jars that a build leaves, then does something of its own. */
     private void maven(String does) throws IOException {
-        executable(tools.resolve("mvn"), "#!/bin/bash\necho \"$@\" >'" + home + "/maven.args'\n" + does + "\n");
+        executable(tools.resolve("mvn"), "#!/bin/bash\necho \"$@\" >'" + home + "/maven.args'\nmkdir -p '" + home + "/target/lib' '" + home
+                + "/bench/target'\n: >'" + home + "/target/lib/furlong-core.jar'\n: >'" + home + "/bench/target/furlong-bench-1.jar'\n" + does + "\n");
     }
 
     private static void executable(Path file, String text) throws IOException {

@@ -129,7 +129,7 @@ public final class LiveView implements AutoCloseable {
     }
 
     private double tokensPerSecond(LiveLine line, Instant now) {
-        Deque<Count> seen = counts.computeIfAbsent(line.name(), n -> new ArrayDeque<>(List.of(new Count(start, 0))));
+        Deque<Count> seen = counts.computeIfAbsent(line.name(), n -> new ArrayDeque<>(List.of(new Count(now, line.tokensGenerated()))));
         seen.addLast(new Count(now, line.tokensGenerated()));
         while (seen.size() > 2 && seen.peekFirst().at().isBefore(now.minus(RATE_WINDOW))) {
             seen.removeFirst();

@@ -35,7 +35,11 @@ class LiveViewTest {
     @Test
     void plainOutputIsOneLineAnAdapterWithTheTimeInFront() {
         LiveView view = view(LiveView.Terminal.PLAIN);
-        lines.add(line("add", AdapterState.ACTIVE, 12, 6200));
+        lines.addAll(List.of(line("add", AdapterState.ACTIVE, 11, 50_000), line("reverse", AdapterState.PENDING, 0, 0)));
+        view.draw();
+        drawn();
+        lines.clear();
+        lines.add(line("add", AdapterState.ACTIVE, 12, 56_200));
         lines.add(line("reverse", AdapterState.PENDING, 0, 0));
         now = Instant.ofEpochSecond(5);
         view.draw();
