@@ -354,8 +354,14 @@ public final class TrainingRun implements AutoCloseable {
             lane.drop(a.registration());
             caretaker.export(a);
         }
-        return new RunSummary(config.seed(), Duration.between(begun, clock.instant()), "cpu", config.model().toString(), progress.tokensGenerated(),
+        return new RunSummary(config.seed(), Duration.between(begun, clock.instant()), "cpu", shown(config.model()), progress.tokensGenerated(),
                 progress.tokensTrained(), progress.results(registry));
+    }
+
+    /** As people write it: from where they stand, if it lies there. */
+    private static String shown(Path model) {
+        Path here = Path.of("").toAbsolutePath();
+        return (model.startsWith(here) ? here.relativize(model) : model).toString();
     }
 
     @Override
