@@ -59,7 +59,7 @@ public final class BenchCommand implements FurlongCommand {
                 case DECODE -> new DecodeBench(shape, repeat).run();
                 case TRAIN -> new TrainingBench(shape, repeat).run();
                 case CONCURRENT -> new ConcurrentBench(root.resolve("models/furlong-tiny"), repeat, Duration.ofSeconds(4)).run();
-                case TOGETHER -> new TogetherBench(root, steps).run();
+                case TOGETHER -> new TogetherBench(root, steps, repeat).run();
             });
         }
         PrintWriter out = spec.commandLine().getOut();

@@ -56,16 +56,29 @@ final class ConcurrentBench {
             TrainBatch batch = new TrainBatch(groups, Set.of("bench"), 1);
             Callable<Double> serving = () -> serve(engine, base.config().vocabSize());
             Callable<Double> training = () -> train(trainer, batch);
-            Figure servingAlone = Figure.of("engine decode 64 in flight, alone", "tok/s", Repeat.rates(times, serving));
-            Figure trainingAlone = Figure.of("training 16 x 64, alone", "tok/s", Repeat.rates(times, training));
+            List<Double> servedAlone = new ArrayList<>();
+            List<Double> trainedAlone = new ArrayList<>();
             List<Double> served = new ArrayList<>();
             List<Double> trained = new ArrayList<>();
-            for (int i = 0; i < times; i++) {
+            serving.call();
+            training.call();
+            // Taken in turns, so that what warms up or drifts does so for both sides alike; the first round doesn't count.
+            for (int i = 0; i <= times; i++) {
+                double aloneServing = serving.call();
+                double aloneTraining = training.call();
                 Future<Double> one = both.submit(serving);
                 Future<Double> other = both.submit(training);
-                served.add(one.get());
-                trained.add(other.get());
+                double bothServing = one.get();
+                double bothTraining = other.get();
+                if (i > 0) {
+                    servedAlone.add(aloneServing);
+                    trainedAlone.add(aloneTraining);
+                    served.add(bothServing);
+                    trained.add(bothTraining);
+                }
             }
+            Figure servingAlone = Figure.of("engine decode 64 in flight, alone", "tok/s", servedAlone);
+            Figure trainingAlone = Figure.of("training 16 x 64, alone", "tok/s", trainedAlone);
             Figure servingBoth = Figure.of("engine decode 64 in flight, while training", "tok/s", served);
             Figure trainingBoth = Figure.of("training 16 x 64, while serving", "tok/s", trained);
             return List.of(servingAlone, servingBoth, Figure.share("serving at once against alone", servingBoth, servingAlone).atLeast(0.85),

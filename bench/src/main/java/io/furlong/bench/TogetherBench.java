@@ -22,11 +22,13 @@ import java.util.stream.Stream;
 final class TogetherBench {
     private final Path home;
     private final int steps;
+    private final int times;
 
     /** @param home of the installation, with {@code models} and {@code examples} */
-    TogetherBench(Path home, int steps) {
+    TogetherBench(Path home, int steps, int times) {
         this.home = home;
         this.steps = steps;
+        this.times = times;
     }
 
     /** What one adapter has in flight. */
@@ -35,13 +37,18 @@ final class TogetherBench {
     List<Figure> run() throws Exception {
         List<Figure> figures = new ArrayList<>();
         for (Load load : List.of(new Load("4 in flight an adapter", 1, 2, 2.0), new Load("quickstart's shape", 16, 8, 1.0))) {
+            seconds(load, names(0, 3)); // what warms up does so before anything counts
             for (int n : new int[] {1, 3, 8}) {
-                double together = seconds(load, names(0, n));
-                double after = 0;
-                for (int i = 0; i < n; i++) {
-                    after += seconds(load, names(i, i + 1));
+                List<Double> gains = new ArrayList<>();
+                for (int time = 0; time < times; time++) {
+                    double together = seconds(load, names(0, n));
+                    double after = 0;
+                    for (int i = 0; i < n; i++) {
+                        after += seconds(load, names(i, i + 1));
+                    }
+                    gains.add(after / together);
                 }
-                Figure gain = Figure.of(n + " adapters together against one after another, " + load.name(), "ratio", List.of(after / together));
+                Figure gain = Figure.of(n + " adapters together against one after another, " + load.name(), "ratio", gains);
                 figures.add(n == 8 ? gain.atLeast(load.target()) : gain);
             }
         }
