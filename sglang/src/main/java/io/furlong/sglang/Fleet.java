@@ -296,6 +296,10 @@ public final class Fleet implements AutoCloseable {
                 setAside(engine, reason);
                 yield false;
             }
+            case Loading.Outcome.WentDown(String reason) -> {
+                setAside(engine, reason);
+                yield false;
+            }
         };
     }
 

@@ -5,12 +5,14 @@ import io.furlong.core.AdapterPublisher;
 import io.furlong.core.PolicyStamp;
 import io.furlong.core.PublishException;
 import io.furlong.core.PublishException.Blame;
+import io.furlong.core.RegistrationId;
 import io.furlong.sglang.Loading.Outcome;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import org.slf4j.Logger;
@@ -22,13 +24,18 @@ import org.slf4j.LoggerFactory;
  * <p>The publish set is the engines that are ready when a publish starts. One that fails or is late leaves the set and gets no traffic
  * until it has caught up; the version comes into force when every other, at least one, holds it and its canary did not object. An answer
  * that is wrong on every engine that was tried is the adapter's fault, and costs no engine; wrong on some, those engines leave. The first
- * version of a registration goes to one engine alone first, since a bad adapter can end the process that serves it.
+ * version of a registration goes to one engine alone first, since a bad adapter can end the process that serves it; when that happens
+ * again and again, it is the adapter that fails.
  */
 public final class FleetPublisher implements AdapterPublisher {
+    /** So many engines down under one adapter are no coincidence. */
+    private static final int MOST_DOWN = 3;
     private static final Logger LOG = LoggerFactory.getLogger(FleetPublisher.class);
 
     private final Fleet fleet;
     private final ModelShape model;
+    /** How often an engine went down under the first version of a registration. */
+    private final Map<RegistrationId, Integer> wentDown = new ConcurrentHashMap<>();
 
     /** @param model what adapters have to fit */
     public FleetPublisher(Fleet fleet, ModelShape model) {
@@ -104,12 +111,14 @@ public final class FleetPublisher implements AdapterPublisher {
         outcomes.values().forEach(this::count);
         List<Engine> passed = outcomes.entrySet().stream().filter(e -> e.getValue() instanceof Outcome.Loaded).map(Map.Entry::getKey).toList();
         if (!passed.isEmpty()) {
+            wentDown.remove(version.stamp().registration());
             fleet.roster().bringIntoForce(version);
         }
         for (Map.Entry<Engine, Outcome> one : outcomes.entrySet()) {
             switch (one.getValue()) {
                 case Outcome.Loaded l -> { }
                 case Outcome.Failed(String reason) -> fleet.setAside(one.getKey(), reason);
+                case Outcome.WentDown(String reason) -> fleet.setAside(one.getKey(), reason);
                 case Outcome.Rejected(String reason) when !passed.isEmpty() -> fleet.reject(one.getKey(), version.name() + ": " + reason);
                 case Outcome.Unfit(String reason) when !passed.isEmpty() -> fleet.reject(one.getKey(), version.name() + ": " + reason);
                 case Outcome.Rejected r -> { }
@@ -127,6 +136,7 @@ public final class FleetPublisher implements AdapterPublisher {
             case Outcome.Rejected r -> fleet.counters().canaryRejected();
             case Outcome.Unfit u -> { }
             case Outcome.Failed f -> { }
+            case Outcome.WentDown w -> { }
         }
     }
 
@@ -139,9 +149,17 @@ public final class FleetPublisher implements AdapterPublisher {
                 case Outcome.Rejected(String reason) -> wrong.add(engine + ": " + reason);
                 case Outcome.Unfit(String reason) -> wrong.add(engine + ": " + reason);
                 case Outcome.Failed(String reason) -> failed.add(engine + ": " + reason);
+                case Outcome.WentDown(String reason) -> {
+                    failed.add(engine + ": " + reason);
+                    wentDown.merge(version.stamp().registration(), 1, Integer::sum);
+                }
                 case Outcome.Loaded l -> { }
             }
         });
+        int down = wentDown.getOrDefault(version.stamp().registration(), 0);
+        if (down >= MOST_DOWN) {
+            return new PublishException(Blame.ADAPTER, version.name() + ": " + down + " engines went down under it: " + String.join("; ", failed));
+        }
         return wrong.isEmpty() ? new PublishException(Blame.ENGINES, version.name() + " could be loaded nowhere: " + String.join("; ", failed))
                 : new PublishException(Blame.ADAPTER, version.name() + " was rejected by every engine that tried it: " + String.join("; ", wrong));
     }

@@ -42,6 +42,9 @@ final class Loading {
 
         /** The engine could not: unreachable, too slow, does not see the directory, full. */
         record Failed(String reason) implements Outcome {}
+
+        /** The engine went down while it answered the first requests under the adapter; it may be the adapter that did it. */
+        record WentDown(String reason) implements Outcome {}
     }
 
     /** Waits for other loads and unloads on the engine; the whole takes twice the load deadline at most, once for the load and once for the canary. */
@@ -84,6 +87,7 @@ final class Loading {
             case Outcome.Rejected r -> roster.leftBehind(engine, version, taint);
             case Outcome.Unfit u -> { }
             case Outcome.Failed f -> roster.leftBehind(engine, version, Taint.TAINTED);
+            case Outcome.WentDown w -> roster.leftBehind(engine, version, Taint.TAINTED);
         }
         return outcome;
     }
@@ -101,8 +105,12 @@ final class Loading {
         } catch (Canary.Unanswered e) {
             return new Outcome.Failed("canary of " + version.name() + ": " + e.getMessage());
         } catch (EngineException e) {
-            return e.kind() == EngineException.Kind.UNREADABLE ? new Outcome.Rejected(e.getMessage())
-                    : new Outcome.Failed("canary of " + version.name() + ": " + e.getMessage());
+            String why = "canary of " + version.name() + ": " + e.getMessage();
+            return switch (e.kind()) {
+                case UNREADABLE -> new Outcome.Rejected(e.getMessage());
+                case DROPPED, UNREACHABLE -> new Outcome.WentDown(why);
+                case BAD_REQUEST, UNKNOWN_ADAPTER, UNAUTHORIZED, NOT_FOUND, OVERLOADED, SERVER_FAULT, GATEWAY, IN_STREAM, TIMED_OUT, CANCELLED -> new Outcome.Failed(why);
+            };
         }
     }
 

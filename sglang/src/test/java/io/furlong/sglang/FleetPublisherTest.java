@@ -127,6 +127,23 @@ class FleetPublisherTest {
     }
 
     @Test
+    void anAdapterUnderWhichEnginesGoDownOneAfterTheOtherFailsBeforeItHasThemAll() throws Exception {
+        try (Rig rig = new Rig(root, 5, Quirks.RELEASED)) {
+            TestArtifact poison = rig.version("a", 1, 0);
+            rig.engines.forEach(e -> e.always(r -> {
+                if (r.path().equals("/generate")) {
+                    e.kill();
+                    return new Fault.Drop();
+                }
+                return new Fault.None();
+            }));
+            assertThatThrownBy(() -> rig.publisher.publish(poison)).isInstanceOfSatisfying(PublishException.class, e -> assertThat(e.blame()).isEqualTo(Blame.ENGINES));
+            assertThatThrownBy(() -> rig.publisher.publish(poison)).isInstanceOfSatisfying(PublishException.class, e -> assertThat(e.blame()).isEqualTo(Blame.ADAPTER));
+            assertThat(rig.fleet.engines()).filteredOn(e -> e.state() == EngineState.READY).hasSize(1);
+        }
+    }
+
+    @Test
     void anEngineThatIgnoresAdaptersLeavesWhenOthersApplyThem() throws Exception {
         try (Rig rig = new Rig(root, 1, Quirks.RELEASED)) {
             SglangDouble deaf = new SglangDouble(Quirks.RELEASED.ignoringLora());
