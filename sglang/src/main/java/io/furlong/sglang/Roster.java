@@ -37,6 +37,7 @@ final class Roster {
     private final FleetConfig config;
     private final InstantSource time;
     private final Map<URI, Engine> engines = new LinkedHashMap<>();
+    private final Map<URI, Engine> departed = new LinkedHashMap<>();
     private final Map<String, HeldVersion> required = new LinkedHashMap<>();
     /** Behind a router nobody knows which engine had a request: use and taint count for all. */
     private final Map<String, Holding> anywhere = new LinkedHashMap<>();
@@ -58,18 +59,29 @@ final class Roster {
 
     // Membership
 
-    /** Makes the set of engines this one: new ones join, missing ones leave. */
+    /**
+     * Makes the set of engines this one: new ones join, missing ones leave. What is known of one that left is kept, since lists of engines
+     * are incomplete for a while after a router's restart, and an adapter's taint must not be forgotten.
+     */
     List<Engine> membership(Collection<URI> urls, java.util.function.Function<URI, SglangClient> clients) {
         return locked(() -> {
-            engines.keySet().removeIf(url -> !urls.contains(url));
+            for (Engine engine : List.copyOf(engines.values())) {
+                if (!urls.contains(engine.url())) {
+                    engines.remove(engine.url());
+                    departed.put(engine.url(), engine);
+                    move(engine, EngineState.JOINING, "not listed any more");
+                }
+            }
             homes.values().removeIf(e -> !engines.containsKey(e.url()));
             List<Engine> joined = new ArrayList<>();
             for (URI url : urls) {
-                engines.computeIfAbsent(url, u -> {
-                    Engine engine = new Engine(clients.apply(u), new CircuitBreaker(config.failuresToSuspect(), config.firstPause(), config.longestPause()));
+                if (!engines.containsKey(url)) {
+                    Engine known = departed.remove(url);
+                    Engine engine = known != null ? known
+                            : new Engine(clients.apply(url), new CircuitBreaker(config.failuresToSuspect(), config.firstPause(), config.longestPause()));
+                    engines.put(url, engine);
                     joined.add(engine);
-                    return engine;
-                });
+                }
             }
             return joined;
         });
@@ -253,6 +265,7 @@ final class Roster {
     void dismiss(PolicyStamp stamp) {
         lockedRun(() -> {
             required.computeIfPresent(stamp.servedName(), (name, v) -> v.stamp().equals(stamp) ? null : v);
+            departed.values().forEach(e -> holding(e, stamp.servedName()).filter(h -> h.version.map(v -> v.stamp().equals(stamp)).orElse(false)).ifPresent(h -> h.dismissed = true));
             for (Engine engine : engines.values()) {
                 holding(engine, stamp.servedName()).filter(h -> h.version.map(v -> v.stamp().equals(stamp)).orElse(false)).ifPresent(h -> h.dismissed = true);
                 settleLeaks(engine);

@@ -252,6 +252,22 @@ class FleetPublisherTest {
     }
 
     @Test
+    void anEngineThatIsNotListedForAWhileKeepsItsBooks() throws Exception {
+        try (Rig rig = new Rig(root, 2, Quirks.RELEASED)) {
+            TestArtifact v2 = rig.publishTwo("a");
+            SglangDouble away = rig.engines.remove(1);
+            rig.fleet.look();
+            assertThat(rig.fleet.engines()).hasSize(1);
+            rig.engines.add(away);
+            rig.fleet.look();
+            rig.awaitState(1, EngineState.READY);
+            assertThat(rig.view(1).tainted()).as("nothing that this process loaded is taken for somebody else's").isZero();
+            rig.publisher.release(v2.stamp());
+            rig.awaitThat(() -> rig.fleet.counters().snapshot().unloads() == 2, () -> rig.fleet.engines().toString());
+        }
+    }
+
+    @Test
     void anUnloadThatHangsTakesTheEngineOut() throws Exception {
         FleetConfig config = Rig.CONFIG.withDeadlines(Duration.ofSeconds(5), Duration.ofSeconds(5), Duration.ofMillis(200));
         CountDownLatch never = new CountDownLatch(1);
