@@ -350,9 +350,10 @@ public final class Fleet implements AutoCloseable {
     // Engines coming and going, and the router's list
 
     void setAside(Engine engine, String reason) throws InterruptedException {
-        LOG.warn("Engine {} set aside: {}", engine, reason);
-        roster.suspect(engine, reason);
-        unregister(engine);
+        if (roster.suspect(engine, reason)) {
+            LOG.warn("Engine {} set aside: {}", engine, reason);
+            unregister(engine);
+        }
     }
 
     void putOut(Engine engine, String reason) throws InterruptedException {
@@ -433,6 +434,7 @@ public final class Fleet implements AutoCloseable {
             all.add(tasks.submit(() -> {
                 try {
                     list(engine);
+                    roster.answers(engine);
                     for (HeldVersion version : roster.missing(engine)) {
                         if (!give(engine, version)) {
                             return;

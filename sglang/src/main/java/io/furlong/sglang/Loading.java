@@ -62,8 +62,9 @@ final class Loading {
 
     private Outcome loadLocked(Engine engine, HeldVersion version, Deadline deadline) throws InterruptedException {
         beforeLoad.run(engine);
-        if (roster.state(engine) == EngineState.OUT) {
-            return new Outcome.Failed("engine is out");
+        EngineState state = roster.state(engine);
+        if (state == EngineState.OUT || state == EngineState.SUSPECT) {
+            return new Outcome.Failed("was set aside before " + version.name() + " had its turn");
         }
         Taint taint = Taint.CLEAN;
         try {

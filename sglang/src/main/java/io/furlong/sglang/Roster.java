@@ -31,13 +31,19 @@ import java.util.function.Consumer;
  */
 final class Roster {
     private static final int REMEMBERED_GROUPS = 1 << 14;
+    private static final int REMEMBERED_ENGINES = 1 << 10;
 
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
     private final FleetConfig config;
     private final InstantSource time;
     private final Map<URI, Engine> engines = new LinkedHashMap<>();
-    private final Map<URI, Engine> departed = new LinkedHashMap<>();
+    private final Map<URI, Engine> departed = new LinkedHashMap<>(16, 0.75f, false) {
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<URI, Engine> eldest) {
+            return size() > REMEMBERED_ENGINES;
+        }
+    };
     private final Map<String, HeldVersion> required = new LinkedHashMap<>();
     /** Behind a router nobody knows which engine had a request: use and taint count for all. */
     private final Map<String, Holding> anywhere = new LinkedHashMap<>();
@@ -69,7 +75,9 @@ final class Roster {
                 if (!urls.contains(engine.url())) {
                     engines.remove(engine.url());
                     departed.put(engine.url(), engine);
-                    move(engine, EngineState.JOINING, "not listed any more");
+                    if (engine.state != EngineState.OUT) {
+                        move(engine, EngineState.JOINING, "not listed any more");
+                    }
                 }
             }
             homes.values().removeIf(e -> !engines.containsKey(e.url()));
@@ -265,13 +273,17 @@ final class Roster {
     void dismiss(PolicyStamp stamp) {
         lockedRun(() -> {
             required.computeIfPresent(stamp.servedName(), (name, v) -> v.stamp().equals(stamp) ? null : v);
-            departed.values().forEach(e -> holding(e, stamp.servedName()).filter(h -> h.version.map(v -> v.stamp().equals(stamp)).orElse(false)).ifPresent(h -> h.dismissed = true));
+            departed.values().forEach(e -> dismissOn(e, stamp));
             for (Engine engine : engines.values()) {
-                holding(engine, stamp.servedName()).filter(h -> h.version.map(v -> v.stamp().equals(stamp)).orElse(false)).ifPresent(h -> h.dismissed = true);
+                dismissOn(engine, stamp);
                 settleLeaks(engine);
                 tendIfUnloadable(engine, stamp.servedName());
             }
         });
+    }
+
+    private static void dismissOn(Engine engine, PolicyStamp stamp) {
+        holding(engine, stamp.servedName()).filter(h -> h.version.map(v -> v.stamp().equals(stamp)).orElse(false)).ifPresent(h -> h.dismissed = true);
     }
 
     void loaded(Engine engine, HeldVersion version, Taint taint) {
@@ -360,11 +372,14 @@ final class Roster {
         Holding shared = holding.version.map(v -> anywhere.get(v.name())).orElse(null);
         boolean busyAnywhere = shared != null && (shared.inFlight > 0 || shared.tainted);
         return holding.dismissed && !holding.tainted && !holding.unloading && holding.inFlight == 0 && !busyAnywhere
-                && (engine.state == EngineState.READY || engine.state == EngineState.JOINING);
+                && engine.state != EngineState.OUT;
     }
 
+    /** One that was set aside is left in peace until it is looked at again. */
     private void tendIfUnloadable(Engine engine, String name) {
-        holding(engine, name).filter(h -> unloadable(engine, h)).ifPresent(h -> needsTending.accept(engine));
+        if (engine.state != EngineState.SUSPECT) {
+            holding(engine, name).filter(h -> unloadable(engine, h)).ifPresent(h -> needsTending.accept(engine));
+        }
     }
 
     private void settleLeaks(Engine engine) {
@@ -440,10 +455,10 @@ final class Roster {
         lockedRun(() -> engine.breaker.open(time.instant()));
     }
 
-    /** @return false when something is missing after all, which came into force meanwhile */
+    /** @return false when something is missing after all, which came into force meanwhile, or when it was set aside meanwhile */
     boolean admit(Engine engine) {
         return locked(() -> {
-            if (engine.state == EngineState.OUT || required.values().stream().anyMatch(v -> !holds(engine, v))) {
+            if (engine.state == EngineState.OUT || engine.state == EngineState.SUSPECT || required.values().stream().anyMatch(v -> !holds(engine, v))) {
                 return false;
             }
             move(engine, EngineState.READY, "");
@@ -460,12 +475,21 @@ final class Roster {
         });
     }
 
-    void suspect(Engine engine, String reason) {
-        lockedRun(() -> {
-            if (engine.state != EngineState.OUT) {
-                engine.breaker.open(time.instant());
-                move(engine, EngineState.SUSPECT, reason);
+    /**
+     * Sets it aside until its pause is over. What others find out meanwhile is no further fault: it neither lengthens the pause nor hides the
+     * first reason.
+     *
+     * @return false if it was set aside, or out, already
+     */
+    boolean suspect(Engine engine, String reason) {
+        return locked(() -> {
+            Instant now = time.instant();
+            if (engine.state == EngineState.OUT || engine.state == EngineState.SUSPECT && !engine.breaker.permits(now)) {
+                return false;
             }
+            engine.breaker.open(now);
+            move(engine, EngineState.SUSPECT, reason);
+            return true;
         });
     }
 

@@ -16,8 +16,10 @@ import io.furlong.sglang.testing.TestArtifact;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -264,6 +266,40 @@ class FleetPublisherTest {
             assertThat(rig.view(1).tainted()).as("nothing that this process loaded is taken for somebody else's").isZero();
             rig.publisher.release(v2.stamp());
             rig.awaitThat(() -> rig.fleet.counters().snapshot().unloads() == 2, () -> rig.fleet.engines().toString());
+        }
+    }
+
+    @Test
+    void anEngineThatIsSetAsideWhileItCatchesUpIsGivenNothingMoreUntilItsPauseIsOver() throws Exception {
+        try (Rig rig = new Rig(root, 2, Quirks.RELEASED)) {
+            for (String adapter : List.of("a", "b", "c")) {
+                rig.publisher.publish(rig.version(adapter, 1, 0));
+            }
+            Engine late = rig.fleet.roster().engines().get(1);
+            rig.fleet.setAside(late, "by the test");
+            SglangDouble server = rig.engines.get(1);
+            server.restart();
+            rig.pass(Duration.ofSeconds(2));
+            AtomicInteger loads = new AtomicInteger();
+            server.always(r -> {
+                if (r.path().equals("/load_lora_adapter") && loads.incrementAndGet() == 1) {
+                    rig.apart(() -> {
+                        rig.fleet.setAside(late, "a publish failed on it");
+                        return true;
+                    }).join();
+                }
+                return new Fault.None();
+            });
+            rig.fleet.tend(late);
+            assertThat(loads).as("adapters that it was given").hasValue(1);
+            assertThat(rig.view(1).state()).isEqualTo(EngineState.SUSPECT);
+            rig.fleet.setAside(late, "another publish failed on it");
+            assertThat(rig.view(1).reason()).isEqualTo("a publish failed on it");
+
+            rig.pass(Duration.ofSeconds(2));
+            rig.fleet.look();
+            rig.awaitState(1, EngineState.READY);
+            assertThat(server.loaded()).hasSize(3);
         }
     }
 
