@@ -1,6 +1,7 @@
 package io.furlong.cli.run;
 
 import io.furlong.cli.config.EngineConfig;
+import io.furlong.cli.run.RunObserver.PublishMove;
 import io.furlong.core.AdapterArtifact;
 import io.furlong.core.AdapterPublisher;
 import io.furlong.core.PolicyStamp;
@@ -31,11 +32,13 @@ final class DirectPublisher implements AdapterPublisher {
     private final Engine engine;
     private final EngineConfig.Publish publish;
     private final int places;
+    private final RunObserver observer;
 
-    DirectPublisher(Engine engine, EngineConfig.Publish publish, int places) {
+    DirectPublisher(Engine engine, EngineConfig.Publish publish, int places, RunObserver observer) {
         this.engine = engine;
         this.publish = publish;
         this.places = places;
+        this.observer = observer;
     }
 
     @Override
@@ -43,11 +46,15 @@ final class DirectPublisher implements AdapterPublisher {
         TorchArtifact trained = (TorchArtifact) artifact;
         String name = artifact.stamp().servedName();
         try {
+            observer.publishing(PublishMove.LOADING, artifact.stamp());
             switch (publish) {
                 case VERSIONED -> loadOnce(trained);
                 case SLOT -> engine.upsert(name, trained.weights(), artifact.stamp().version());
             }
+            observer.publishing(PublishMove.LOADED, artifact.stamp());
+            observer.publishing(PublishMove.PROBING, artifact.stamp());
             float[] served = score(name, artifact.probeTokens());
+            observer.publishing(PublishMove.PROBED, artifact.stamp());
             double apart = apart(served, artifact.probeLogProbs());
             if (!(apart < ROUNDING)) {
                 engine.unload(name);

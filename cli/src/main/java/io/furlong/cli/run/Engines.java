@@ -46,11 +46,11 @@ final class Engines implements AutoCloseable {
     }
 
     /** @throws FleetException when no engine is ready in time */
-    static Engines start(RunConfig config, BaseModel base) throws IOException, FleetException, InterruptedException {
+    static Engines start(RunConfig config, BaseModel base, RunObserver observer) throws IOException, FleetException, InterruptedException {
         Deque<AutoCloseable> open = new ArrayDeque<>();
         try {
             return switch (config.engine()) {
-                case EngineConfig.Embedded embedded -> embedded(config, embedded, base, open);
+                case EngineConfig.Embedded embedded -> embedded(config, embedded, base, observer, open);
                 case EngineConfig.Fleet fleet -> fleet(config, fleet, open);
             };
         } catch (IOException | FleetException | InterruptedException | RuntimeException e) {
@@ -59,7 +59,7 @@ final class Engines implements AutoCloseable {
         }
     }
 
-    private static Engines embedded(RunConfig config, EngineConfig.Embedded engine, BaseModel base, Deque<AutoCloseable> open)
+    private static Engines embedded(RunConfig config, EngineConfig.Embedded engine, BaseModel base, RunObserver observer, Deque<AutoCloseable> open)
             throws FleetException, InterruptedException {
         EngineOptions options = EngineOptions.builder(config.model())
                 .enableDeterministicInference(config.repeatability() == RunConfig.Repeatability.DETERMINISTIC)
@@ -75,7 +75,7 @@ final class Engines implements AutoCloseable {
         URI url = URI.create("http://" + options.host() + ":" + server.port());
         Fleet fleet = Fleet.direct(http, List.of(url), FleetConfig.DIRECT.withPublish(FleetConfig.Publish.ELSEWHERE), PATIENCE);
         open.push(fleet);
-        return new Engines(new SglangSampler(fleet, SamplerLimits.DEFAULT), new DirectPublisher(server.engine(), engine.publish(), places(config)), fleet, open);
+        return new Engines(new SglangSampler(fleet, SamplerLimits.DEFAULT), new DirectPublisher(server.engine(), engine.publish(), places(config), observer), fleet, open);
     }
 
     private static Engines fleet(RunConfig config, EngineConfig.Fleet engine, Deque<AutoCloseable> open)

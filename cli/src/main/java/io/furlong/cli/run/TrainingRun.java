@@ -95,6 +95,7 @@ public final class TrainingRun implements AutoCloseable {
     private final Versions versions;
     private final Instant begun;
     private final InstantSource clock;
+    private final RunObserver observer;
     /** Last opened first. */
     private final Deque<AutoCloseable> open = new ArrayDeque<>();
     /** Held while a batch is trained and committed, and while an adapter's trainer state is taken away. */
@@ -122,14 +123,21 @@ public final class TrainingRun implements AutoCloseable {
      */
     public static TrainingRun open(RunConfig config, RunRecord record, Stop stop, InstantSource clock)
             throws IOException, FleetException, InterruptedException {
-        return new TrainingRun(config, record, stop, clock);
+        return open(config, record, stop, clock, RunObserver.NONE);
     }
 
-    private TrainingRun(RunConfig config, RunRecord record, Stop stop, InstantSource clock) throws IOException, FleetException, InterruptedException {
+    /** The same, watched. */
+    public static TrainingRun open(RunConfig config, RunRecord record, Stop stop, InstantSource clock, RunObserver observer)
+            throws IOException, FleetException, InterruptedException {
+        return new TrainingRun(config, record, stop, clock, observer);
+    }
+
+    private TrainingRun(RunConfig config, RunRecord record, Stop stop, InstantSource clock, RunObserver observer) throws IOException, FleetException, InterruptedException {
         this.config = config;
         this.record = record;
         this.stop = stop;
         this.clock = clock;
+        this.observer = observer;
         begun = clock.instant();
         progress = new Progress(record);
         try {
@@ -137,13 +145,14 @@ public final class TrainingRun implements AutoCloseable {
             Torch.useThreads(1);
             BaseModel base = opened(BaseModel.load(config.model()));
             HfTokenizer tokenizer = opened(HfTokenizer.load(config.model()));
-            Engines engines = opened(Engines.start(config, base));
+            Engines engines = opened(Engines.start(config, base, observer));
             Datasets datasets = opened(new Datasets(tokenizer, config.seed(), base.config().contextLength()));
             boolean deterministic = config.repeatability() == RunConfig.Repeatability.DETERMINISTIC;
-            trainer = opened(new Trainer(base, config.model().getFileName().toString(), deterministic ? TrainerOptions.DETERMINISTIC : TrainerOptions.DEFAULT));
+            trainer = opened(new Trainer(base, config.model().getFileName().toString(), deterministic ? TrainerOptions.DETERMINISTIC : TrainerOptions.DEFAULT,
+                    observer.disk()));
             Rewards rewards = new Rewards(Set.copyOf(config.customRewards()));
             RolloutLimits limits = limits(config);
-            Store store = opened(Stores.open(config.store()));
+            Store store = observer.store(opened(Stores.open(config.store())));
             registry = AdapterRegistry.open(Limits.of(config.lora().maxAdapters(), engines.publisher()::adapterPlaces),
                     List.of(new TrainingCheck(base.config(), config.lora().maxRank()), new RolloutCheck(rewards, datasets, limits), engines.check()), store, clock,
                     new VersionDirectories(List.of(directory)));
@@ -273,6 +282,7 @@ public final class TrainingRun implements AutoCloseable {
     }
 
     private void train(TrainBatch batch) {
+        observer.training(batch);
         TrainReport report = trainer.train(batch);
         batches++;
         record.record("", batches, Map.of("perf/batch_groups", (double) batch.groups().size(), "perf/train_tokens_per_second", report.tokensPerSecond(),
