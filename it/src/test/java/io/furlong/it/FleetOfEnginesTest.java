@@ -86,7 +86,7 @@ class FleetOfEnginesTest {
                 LoraWeights frozen = made.frozenCopy();
                 String name = PolicyStamp.versionedName("gsm8k", registration, version, frozen.digest());
                 PolicyStamp stamp = new PolicyStamp(registration, version, version - 1, frozen.digest(), slot < 0 ? name : PolicyStamp.slotName(slot));
-                return new TorchArtifact("gsm8k", stamp, frozen, decoder, new int[] {5, 9, 14, 3, 77, 21, 8, 40}, new TorchArtifact.Destination(thread, root.resolve(name), "llama-gqa"));
+                return new TorchArtifact("gsm8k", stamp, frozen, decoder, TorchArtifact.Probe.of(decoder, new int[] {5, 9, 14, 3, 77, 21, 8, 40}), new TorchArtifact.Destination(thread, root.resolve(name), "llama-gqa"));
             }
         });
     }

@@ -24,15 +24,17 @@ final class AdapterStack implements AutoCloseable {
     /** Down {@code [adapters, in, parts * rank]} and up {@code [adapters, parts * rank, out]}, block-diagonal over the parts. */
     private record Stacked(Tensor down, Tensor up) {}
 
-    AdapterStack(BaseModel model, List<LoraWeights> adapters) {
+    /** @param previous what it holds of the same adapters is taken over: from one step to the next few of them change */
+    AdapterStack(BaseModel model, List<LoraWeights> adapters, Optional<AdapterStack> previous) {
         this.adapters = List.copyOf(adapters);
         rank = adapters.stream().mapToInt(LoraWeights::maxRank).max().orElse(0);
+        Optional<AdapterStack> known = previous.filter(p -> p.rank == rank);
         try (Scope scope = new Scope()) {
             for (BaseModel.Block block : model.blocks()) {
                 Map<Projection, Stacked> stacked = new EnumMap<>(Projection.class);
                 for (FusedLinear linear : List.of(block.qkv(), block.output(), block.gateUp(), block.down())) {
                     if (adapters.stream().anyMatch(lora -> linear.parts().stream().anyMatch(part -> lora.pair(linear.layer(), part.projection()).isPresent()))) {
-                        stacked.put(linear.parts().getFirst().projection(), stack(linear));
+                        stacked.put(linear.parts().getFirst().projection(), stack(linear, known));
                     }
                 }
                 layers.add(stacked);
@@ -55,27 +57,38 @@ final class AdapterStack implements AutoCloseable {
         owner.close();
     }
 
-    private Stacked stack(FusedLinear linear) {
-        long in = linear.weight().size(1);
-        long inner = (long) linear.parts().size() * rank;
+    private Stacked stack(FusedLinear linear, Optional<AdapterStack> known) {
         TensorVector downs = new TensorVector();
         TensorVector ups = new TensorVector();
         for (LoraWeights lora : adapters) {
-            Tensor down = torch.zeros(inner, in);
-            Tensor up = torch.zeros(inner, linear.out());
-            for (int i = 0; i < linear.parts().size(); i++) {
-                Part part = linear.parts().get(i);
-                Optional<LoraWeights.Pair> pair = lora.pair(linear.layer(), part.projection());
-                if (pair.isPresent()) {
-                    long row = (long) i * rank;
-                    down.narrow(0, row, pair.get().rank()).copy_(pair.get().a());
-                    up.narrow(0, row, pair.get().rank()).narrow(1, part.offset(), part.size()).copy_(pair.get().transposedB().mul(pair.get().scalingArg()));
-                }
-            }
-            downs.push_back(down);
-            ups.push_back(up);
+            Stacked one = known.flatMap(k -> k.of(linear, lora)).orElseGet(() -> made(linear, lora));
+            downs.push_back(one.down());
+            ups.push_back(one.up());
         }
         return new Stacked(owner.own(torch.stack(downs, 0).transpose(1, 2)), owner.own(torch.stack(ups, 0)));
+    }
+
+    /** One adapter's down {@code [parts * rank, in]} and up {@code [parts * rank, out]}. */
+    private Optional<Stacked> of(FusedLinear linear, LoraWeights lora) {
+        int at = adapters.indexOf(lora);
+        return at < 0 ? Optional.empty() : Optional.ofNullable(layers.get(linear.layer()).get(linear.parts().getFirst().projection()))
+                .map(s -> new Stacked(s.down().select(0, at).t(), s.up().select(0, at)));
+    }
+
+    private Stacked made(FusedLinear linear, LoraWeights lora) {
+        long inner = (long) linear.parts().size() * rank;
+        Tensor down = torch.zeros(inner, linear.weight().size(1));
+        Tensor up = torch.zeros(inner, linear.out());
+        for (int i = 0; i < linear.parts().size(); i++) {
+            Part part = linear.parts().get(i);
+            Optional<LoraWeights.Pair> pair = lora.pair(linear.layer(), part.projection());
+            if (pair.isPresent()) {
+                long row = (long) i * rank;
+                down.narrow(0, row, pair.get().rank()).copy_(pair.get().a());
+                up.narrow(0, row, pair.get().rank()).narrow(1, part.offset(), part.size()).copy_(pair.get().transposedB().mul(pair.get().scalingArg()));
+            }
+        }
+        return new Stacked(down, up);
     }
 
     private final class Even implements Adapters {
@@ -103,10 +116,14 @@ final class AdapterStack implements AutoCloseable {
         private void addUpdate(Tensor y, FusedLinear linear, Tensor x) {
             Stacked stacked = layers.get(linear.layer()).get(linear.parts().getFirst().projection());
             if (stacked != null) {
-                long rows = adapters.size() * rowsEach;
-                Tensor inner = torch.bmm(x.narrow(0, 0, rows).view(adapters.size(), rowsEach, -1), stacked.down());
-                y.narrow(0, 0, rows).view(adapters.size(), rowsEach, -1).baddbmm_(inner, stacked.up());
+                adapted(y).baddbmm_(torch.bmm(adapted(x), stacked.down()), stacked.up());
             }
+        }
+
+        /** The adapters' rows, {@code [adapters, rowsEach, columns]}. */
+        private Tensor adapted(Tensor t) {
+            long rows = adapters.size() * rowsEach;
+            return (rows == t.size(0) ? t : t.narrow(0, 0, rows)).view(adapters.size(), rowsEach, t.size(1));
         }
     }
 }

@@ -167,9 +167,9 @@ public final class Decoder implements AutoCloseable {
 
     private AdapterStack stackOf(List<LoraWeights> adapters) {
         if (stack.isEmpty() || !stack.get().holds(adapters)) {
+            AdapterStack next = new AdapterStack(model, adapters, stack);
             stack.ifPresent(AdapterStack::close);
-            stack = Optional.empty();
-            stack = Optional.of(new AdapterStack(model, adapters));
+            stack = Optional.of(next);
         }
         return stack.get();
     }

@@ -18,6 +18,7 @@ import java.util.Set;
 import org.bytedeco.pytorch.GeneratorOptional;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorVector;
 import org.bytedeco.pytorch.global.torch;
 
 /**
@@ -25,13 +26,25 @@ import org.bytedeco.pytorch.global.torch;
  *
  * <p>Either trainable ({@link #init}, {@link #trainableCopy}), then only its trainer's thread touches it, or frozen ({@link #frozenCopy}, {@link PeftDirectory#read}),
  * then its bytes never change and threads may share it until it is closed. Two objects never share a tensor.
+ *
+ * <p>All matrices are views of one flat tensor ({@link #flat}), so that copying, stepping and clearing an adapter is one operation, however many layers it has.
  */
 public final class LoraWeights implements AutoCloseable {
     private final ModelConfig config;
     private final Owner owner = new Owner();
+    private final List<Map<Projection, Shape>> shapes;
+    private final Tensor flat;
     private final List<Map<Projection, Pair>> layers;
     private final int maxRank;
     private final boolean trainable;
+    private Optional<Tensor> gradient = Optional.empty();
+
+    /** What one projection's A {@code [rank, in]} and B {@code [out, rank]} look like. */
+    private record Shape(int rank, int in, int out, double scaling) {
+        long entries() {
+            return (long) rank * (in + out);
+        }
+    }
 
     /**
      * A and B of one projection.
@@ -49,27 +62,63 @@ public final class LoraWeights implements AutoCloseable {
         }
     }
 
-    /** A and B before they are owned. */
-    record Values(Tensor a, Tensor b, double scaling) {}
+    /** A and B as they come from elsewhere. */
+    record Values(Tensor a, Tensor b, double scaling) {
+        Shape shape() {
+            return new Shape((int) a.size(0), (int) a.size(1), (int) b.size(0), scaling);
+        }
+    }
 
-    /** Takes the tensors of {@code layers} into ownership. */
-    LoraWeights(ModelConfig config, List<Map<Projection, Values>> layers, boolean trainable) {
+    /** A frozen adapter with these values, which are copied. */
+    static LoraWeights frozen(ModelConfig config, List<Map<Projection, Values>> layers) {
+        return Torch.noGrad(() -> {
+            try (Scope scope = new Scope()) {
+                List<Map<Projection, Shape>> shapes = new ArrayList<>();
+                TensorVector parts = new TensorVector();
+                for (Map<Projection, Values> layer : layers) {
+                    Map<Projection, Shape> own = new EnumMap<>(Projection.class);
+                    // By projection, as the views are laid out.
+                    new EnumMap<>(layer).forEach((projection, v) -> {
+                        own.put(projection, v.shape());
+                        parts.push_back(v.a().flatten());
+                        parts.push_back(v.b().flatten());
+                    });
+                    shapes.add(own);
+                }
+                return new LoraWeights(config, shapes, torch.cat(parts, 0), false);
+            }
+        });
+    }
+
+    /** Takes {@code flat} into ownership: A and B of each projection, by layer, then projection. */
+    private LoraWeights(ModelConfig config, List<Map<Projection, Shape>> shapes, Tensor flat, boolean trainable) {
         this.config = config;
+        this.shapes = shapes;
+        this.flat = owner.own(flat);
         this.trainable = trainable;
         List<Map<Projection, Pair>> owned = new ArrayList<>();
         int rank = 0;
-        for (Map<Projection, Values> layer : layers) {
+        long at = 0;
+        for (Map<Projection, Shape> layer : shapes) {
             Map<Projection, Pair> pairs = new EnumMap<>(Projection.class);
-            layer.forEach((projection, v) -> {
-                v.a().set_requires_grad(trainable);
-                v.b().set_requires_grad(trainable);
-                pairs.put(projection, new Pair(owner.own(v.a()), owner.own(v.b()), owner.own(v.b().detach().t()), v.scaling(), owner.own(new Scalar(v.scaling()))));
-            });
+            for (Map.Entry<Projection, Shape> entry : layer.entrySet()) {
+                Shape s = entry.getValue();
+                Tensor a = part(flat, at, s.rank(), s.in());
+                Tensor b = part(flat, at + (long) s.rank() * s.in(), s.out(), s.rank());
+                pairs.put(entry.getKey(), new Pair(owner.own(a), owner.own(b), owner.own(b.detach().t()), s.scaling(), owner.own(new Scalar(s.scaling()))));
+                a.set_requires_grad(trainable);
+                b.set_requires_grad(trainable);
+                at += s.entries();
+                rank = Math.max(rank, s.rank());
+            }
             owned.add(Collections.unmodifiableMap(pairs));
-            rank = Math.max(rank, pairs.values().stream().mapToInt(Pair::rank).max().orElse(0));
         }
         this.layers = List.copyOf(owned);
         this.maxRank = rank;
+    }
+
+    private static Tensor part(Tensor flat, long at, long rows, long columns) {
+        return flat.narrow(0, at, rows * columns).view(rows, columns).detach();
     }
 
     /**
@@ -79,18 +128,22 @@ public final class LoraWeights implements AutoCloseable {
     public static LoraWeights init(ModelConfig config, LoraSpec spec, long seed) {
         return Torch.noGrad(() -> {
             try (Scope scope = new Scope()) {
-                GeneratorOptional from = new GeneratorOptional(torch.createCPUGenerator(seed));
-                List<Map<Projection, Values>> layers = new ArrayList<>();
+                List<Map<Projection, Shape>> shapes = new ArrayList<>();
                 for (int layer = 0; layer < config.layers(); layer++) {
-                    Map<Projection, Values> values = new EnumMap<>(Projection.class);
-                    for (Projection p : spec.targets()) {
-                        double bound = 1 / Math.sqrt(p.in(config));
-                        values.put(p, new Values(torch.zeros(spec.rank(), p.in(config)).uniform_(-bound, bound, from),
-                                torch.zeros(p.out(config), spec.rank()), spec.factor()));
-                    }
-                    layers.add(values);
+                    Map<Projection, Shape> own = new EnumMap<>(Projection.class);
+                    spec.targets().forEach(p -> own.put(p, new Shape(spec.rank(), p.in(config), p.out(config), spec.factor())));
+                    shapes.add(own);
                 }
-                return new LoraWeights(config, layers, true);
+                long entries = shapes.stream().flatMap(own -> own.values().stream()).mapToLong(Shape::entries).sum();
+                LoraWeights fresh = new LoraWeights(config, shapes, torch.zeros(entries), true);
+                GeneratorOptional from = new GeneratorOptional(torch.createCPUGenerator(seed));
+                for (Map<Projection, Pair> layer : fresh.layers) {
+                    for (Pair pair : layer.values()) {
+                        double bound = 1 / Math.sqrt(pair.a().size(1));
+                        pair.a().uniform_(-bound, bound, from);
+                    }
+                }
+                return fresh;
             }
         });
     }
@@ -108,15 +161,36 @@ public final class LoraWeights implements AutoCloseable {
     private LoraWeights copy(boolean trainableCopy) {
         return Torch.noGrad(() -> {
             try (Scope scope = new Scope()) {
-                List<Map<Projection, Values>> copies = new ArrayList<>();
-                for (Map<Projection, Pair> layer : layers) {
-                    Map<Projection, Values> values = new EnumMap<>(Projection.class);
-                    layer.forEach((p, pair) -> values.put(p, new Values(pair.a().detach().clone(), pair.b().detach().clone(), pair.scaling())));
-                    copies.add(values);
-                }
-                return new LoraWeights(config, copies, trainableCopy);
+                return new LoraWeights(config, shapes, flat.clone(), trainableCopy);
             }
         });
+    }
+
+    /** All entries, float32 {@code [n]}: A and B by layer, then projection, each row by row. */
+    public Tensor flat() {
+        return flat;
+    }
+
+    /**
+     * Where autograd adds the gradient of trainable weights, float32 {@code [n]} in the order of {@link #flat}: every parameter's {@code grad} is a view of it.
+     * From the first call on, which makes it zero.
+     */
+    public Tensor gradient() {
+        if (!trainable) {
+            throw new IllegalStateException("frozen weights have no gradient");
+        }
+        if (gradient.isEmpty()) {
+            try (Scope scope = new Scope()) {
+                Tensor sum = owner.own(torch.zeros_like(flat));
+                long at = 0;
+                for (Tensor p : parameters().values()) {
+                    p.mutable_grad().put(part(sum, at, p.size(0), p.size(1)));
+                    at += p.numel();
+                }
+                gradient = Optional.of(sum);
+            }
+        }
+        return gradient.get();
     }
 
     /** A and B of one projection, if it is adapted. */

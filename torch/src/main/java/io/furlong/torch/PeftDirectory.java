@@ -81,7 +81,7 @@ public final class PeftDirectory {
             refuseUnread(file, unread, layers, config);
             refuseUnmatchedTargets(configFile, peft, layers, config);
             layers.forEach(values -> values.values().removeIf(PeftDirectory::isFiller));
-            return new LoraWeights(config, layers, false);
+            return LoraWeights.frozen(config, layers);
         }
     }
 

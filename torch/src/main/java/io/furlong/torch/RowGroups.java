@@ -15,6 +15,8 @@ import java.util.Optional;
  * @param base     rows of the base
  */
 record RowGroups(List<LoraWeights> adapters, List<List<Integer>> rows, List<Integer> base) {
+    /** A product over so many rows takes about as long as one over a single row: calling it is most of it. */
+    private static final int FEW_ROWS = 32;
 
     static RowGroups of(List<Optional<LoraWeights>> loras) {
         Map<LoraWeights, List<Integer>> byAdapter = new LinkedHashMap<>();
@@ -31,15 +33,15 @@ record RowGroups(List<LoraWeights> adapters, List<List<Integer>> rows, List<Inte
     }
 
     /**
-     * Whether the groups can be computed as one batched product: padding all to the largest adds at most a quarter, there are enough of them to be worth it, and
-     * their weights stay as they are, so that copies of them stay true.
+     * Whether the groups can be computed as one batched product: padding all to the largest adds at most a quarter or costs nothing among so few rows, and their
+     * weights stay as they are, so that copies of them stay true.
      */
     boolean areEven() {
         if (adapters.stream().anyMatch(LoraWeights::isTrainable)) {
             return false;
         }
         int padded = adapters.size() * largest() + base.size();
-        return adapters.size() > 2 && 4 * padded <= 5 * (rows.stream().mapToInt(List::size).sum() + base.size());
+        return !adapters.isEmpty() && (padded <= FEW_ROWS || 4 * padded <= 5 * (rows.stream().mapToInt(List::size).sum() + base.size()));
     }
 
     /** The row at each place when groups stand one after another. */

@@ -22,9 +22,8 @@ public final class TorchArtifact implements AdapterArtifact, AutoCloseable {
     private final String adapter;
     private final PolicyStamp stamp;
     private final LoraWeights weights;
-    private final int[] probeTokens;
+    private final Probe probe;
     private final float[] probeLogProbs;
-    private final float[] probeBaseLogProbs;
     private final Destination destination;
 
     /**
@@ -37,13 +36,25 @@ public final class TorchArtifact implements AdapterArtifact, AutoCloseable {
     public record Destination(TorchThread thread, Path directory, String baseModel) {}
 
     /**
+     * A fixed sequence whose log-probs tell whether an engine applies an adapter.
+     *
+     * @param tokens       at least two
+     * @param baseLogProbs of the tokens after the first, under the base
+     */
+    public record Probe(int[] tokens, float[] baseLogProbs) {
+        /** Scores {@code tokens} under the base; call on the thread of {@code decoder}. */
+        public static Probe of(Decoder decoder, int[] tokens) {
+            return new Probe(tokens.clone(), score(decoder, tokens, Optional.empty()));
+        }
+    }
+
+    /**
      * Takes ownership of {@code weights} and scores the probe under them; call on the thread of {@code decoder}.
      *
      * @param stamp       its digest must be that of {@code weights}
      * @param weights     a frozen copy
-     * @param probeTokens at least two tokens
      */
-    public TorchArtifact(String adapter, PolicyStamp stamp, LoraWeights weights, Decoder decoder, int[] probeTokens, Destination destination) {
+    public TorchArtifact(String adapter, PolicyStamp stamp, LoraWeights weights, Decoder decoder, Probe probe, Destination destination) {
         if (weights.isTrainable()) {
             throw new IllegalArgumentException(adapter + ": an artifact takes a frozen copy of the weights, not the ones being trained");
         }
@@ -53,9 +64,8 @@ public final class TorchArtifact implements AdapterArtifact, AutoCloseable {
         this.adapter = adapter;
         this.stamp = stamp;
         this.weights = weights;
-        this.probeTokens = probeTokens.clone();
-        this.probeLogProbs = score(decoder, probeTokens, Optional.of(weights));
-        this.probeBaseLogProbs = score(decoder, probeTokens, Optional.empty());
+        this.probe = probe;
+        this.probeLogProbs = score(decoder, probe.tokens(), Optional.of(weights));
         this.destination = destination;
     }
 
@@ -97,7 +107,7 @@ public final class TorchArtifact implements AdapterArtifact, AutoCloseable {
 
     @Override
     public int[] probeTokens() {
-        return probeTokens.clone();
+        return probe.tokens().clone();
     }
 
     @Override
@@ -107,7 +117,7 @@ public final class TorchArtifact implements AdapterArtifact, AutoCloseable {
 
     @Override
     public float[] probeBaseLogProbs() {
-        return probeBaseLogProbs.clone();
+        return probe.baseLogProbs().clone();
     }
 
     /** Written beside its place, synced, then renamed: under its final name the directory is always whole. */

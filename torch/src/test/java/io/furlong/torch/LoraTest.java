@@ -208,7 +208,7 @@ class LoraTest {
                 live.close();
                 PolicyStamp stamp = new PolicyStamp(RegistrationId.random(), 1, 0, frozen.digest(), "a");
                 try (Decoder decoder = new Decoder(model)) {
-                    return new TorchArtifact("a", stamp, frozen, decoder, tokens(6), new TorchArtifact.Destination(thread, place, "base"));
+                    return new TorchArtifact("a", stamp, frozen, decoder, TorchArtifact.Probe.of(decoder, tokens(6)), new TorchArtifact.Destination(thread, place, "base"));
                 }
             });
             assertThat(artifact.rank()).isEqualTo(4);

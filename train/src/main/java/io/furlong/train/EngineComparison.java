@@ -6,9 +6,9 @@ import io.furlong.torch.LoraWeights;
 import io.furlong.train.ResponseScorer.Response;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.TreeMap;
+import java.util.OptionalInt;
+import java.util.stream.Stream;
 
 /**
  * Compares trainer and engine: scores groups again under the weights that made each token, where those are still held, and under the base. The
@@ -17,10 +17,15 @@ import java.util.TreeMap;
  */
 final class EngineComparison {
     private final ResponseScorer scorer;
+    private final int tokensAtOnce;
 
-    EngineComparison(ResponseScorer scorer) {
+    EngineComparison(ResponseScorer scorer, int tokensAtOnce) {
         this.scorer = scorer;
+        this.tokensAtOnce = tokensAtOnce;
     }
+
+    /** Whether a comparison also scores under the base, which is once a step. */
+    enum Kl { MEASURED, LEFT_OUT }
 
     /** Output tokens {@code from} to {@code to} of a sample, made by one version. */
     record MadeBy(int from, int to, long version) {
@@ -38,40 +43,73 @@ final class EngineComparison {
         }
     }
 
-    /** Scores one group and adds what comes out to the tally; adds nothing when the weights aren't held any more. */
-    void compare(Learner learner, Group group, Tally tally) {
-        Map<Long, List<Sample>> byVersion = new TreeMap<>();
-        for (Sample s : group.samples()) {
-            if (s.trainedTokens() > 0) {
-                MadeBy.of(s).stream().map(MadeBy::version).distinct().forEach(v -> byVersion.computeIfAbsent(v, _ -> new ArrayList<>()).add(s));
-            }
+    /** A group whose scores go to a tally. */
+    record Ask(Learner learner, Group group, Tally tally, Kl kl) {
+        boolean measuresKl() {
+            return kl == Kl.MEASURED && learner.config().loss().kl() == 0;
         }
-        byVersion.forEach((version, samples) ->
-                learner.history().of(version).ifPresent(weights -> compare(learner, version, weights, samples, tally)));
     }
 
-    private void compare(Learner learner, long version, LoraWeights weights, List<Sample> samples, Tally tally) {
-        boolean measureKl = learner.config().loss().kl() == 0;
-        List<Response> responses = new ArrayList<>(samples.stream().map(s -> new Response(s, Optional.of(weights))).toList());
-        if (measureKl) {
-            samples.forEach(s -> responses.add(new Response(s, Optional.empty())));
-        }
-        float[] scored = scorer.score(responses);
-        int baseAt = scored.length / 2;
+    /** A sample to be scored under one of the versions that made it. */
+    private record Scored(Ask ask, Sample sample, long version, LoraWeights weights) {}
+
+    /** Scores groups, of all adapters together, and adds what comes out to their tallies; leaves out what was made by weights that aren't held any more. */
+    void compare(List<Ask> asks) {
+        List<Scored> all = asks.stream().flatMap(EngineComparison::scored).toList();
+        List<Scored> withKl = all.stream().filter(s -> s.ask().measuresKl()).toList();
+        List<Response> responses = new ArrayList<>();
+        all.forEach(s -> responses.add(new Response(s.sample(), Optional.of(s.weights()))));
+        withKl.forEach(s -> responses.add(new Response(s.sample(), Optional.empty())));
+        float[] logProbs = score(responses);
         int at = 0;
-        for (Sample s : samples) {
-            for (MadeBy part : MadeBy.of(s)) {
-                for (int t = part.from(); t < part.to(); t++) {
-                    if (s.lossMask()[t] != 0) {
-                        if (part.version() == version) {
-                            tally.gap(scored[at], s.logProbs()[t]);
-                            if (measureKl) {
-                                tally.kl(scored[at], scored[baseAt + at]);
-                            }
-                        }
-                        at++;
+        int baseAt = all.stream().mapToInt(s -> s.sample().trainedTokens()).sum();
+        for (Scored s : all) {
+            boolean kl = s.ask().measuresKl();
+            add(s, logProbs, at, kl ? OptionalInt.of(baseAt) : OptionalInt.empty());
+            at += s.sample().trainedTokens();
+            baseAt += kl ? s.sample().trainedTokens() : 0;
+        }
+    }
+
+    private static Stream<Scored> scored(Ask ask) {
+        return ask.group().samples().stream().filter(s -> s.trainedTokens() > 0).flatMap(sample -> MadeBy.of(sample).stream().map(MadeBy::version).distinct()
+                .flatMap(version -> ask.learner().history().of(version).stream().map(weights -> new Scored(ask, sample, version, weights))));
+    }
+
+    private float[] score(List<Response> responses) {
+        float[] all = new float[responses.stream().mapToInt(r -> r.sample().trainedTokens()).sum()];
+        int at = 0;
+        for (int from = 0; from < responses.size();) {
+            int to = from;
+            int tokens = 0;
+            while (to < responses.size() && (to == from || tokens + ResponseScorer.contextLength(responses.get(to).sample()) <= tokensAtOnce)) {
+                tokens += ResponseScorer.contextLength(responses.get(to++).sample());
+            }
+            float[] some = scorer.score(responses.subList(from, to));
+            System.arraycopy(some, 0, all, at, some.length);
+            at += some.length;
+            from = to;
+        }
+        return all;
+    }
+
+    /** @param at     where the sample's log-probs begin
+     *  @param baseAt where those under the base do, if they were wanted */
+    private static void add(Scored scored, float[] logProbs, int at, OptionalInt baseAt) {
+        Sample s = scored.sample();
+        int i = 0;
+        for (MadeBy part : MadeBy.of(s)) {
+            for (int t = part.from(); t < part.to(); t++) {
+                if (s.lossMask()[t] == 0) {
+                    continue;
+                }
+                if (part.version() == scored.version()) {
+                    scored.ask().tally().gap(logProbs[at + i], s.logProbs()[t]);
+                    if (baseAt.isPresent()) {
+                        scored.ask().tally().kl(logProbs[at + i], logProbs[baseAt.getAsInt() + i]);
                     }
                 }
+                i++;
             }
         }
     }

@@ -10,12 +10,9 @@ import io.furlong.train.loss.PolicyLoss;
 import io.furlong.train.optim.AdamW;
 import io.furlong.train.optim.GradientNorm;
 import io.furlong.train.optim.LearningRate;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Optional;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
-import org.bytedeco.pytorch.global.torch;
 
 /**
  * All that one adapter owns in the trainer: weights, the gradient accumulated towards its next step, optimizer, schedule, recent versions.
@@ -60,6 +57,7 @@ final class Learner implements AutoCloseable {
         this.config = adapter.config();
         this.loss = PolicyLoss.of(config.loss());
         this.schedule = LearningRate.of(config.optimizer(), scheduleFirst, adapter.targetStep());
+        weights.gradient();
     }
 
     /** Takes over learning rate, stop and staleness from a changed configuration; shape and loss stay. */
@@ -117,12 +115,7 @@ final class Learner implements AutoCloseable {
         if (samples == 0) {
             return veto("no sample has a trained token");
         }
-        List<Tensor> mean = new ArrayList<>();
-        Scalar count = new Scalar((double) samples);
-        for (Tensor p : weights.parameters().values()) {
-            Tensor sum = p.grad();
-            mean.add(sum.defined() ? sum.div(count) : torch.zeros_like(p));
-        }
+        Tensor mean = weights.gradient().div(new Scalar((double) samples));
         double norm = GradientNorm.of(mean);
         if (!Double.isFinite(norm)) {
             return veto("gradient norm is " + norm);
@@ -145,16 +138,9 @@ final class Learner implements AutoCloseable {
 
     /** Drops what was accumulated; the count of groups that were lost. */
     int discard() {
-        Torch.noGrad(() -> {
-            try (Scope scope = new Scope()) {
-                for (Tensor p : weights.parameters().values()) {
-                    Tensor sum = p.grad();
-                    if (sum.defined()) {
-                        sum.zero_();
-                    }
-                }
-            }
-        });
+        try (Scope scope = new Scope()) {
+            weights.gradient().zero_();
+        }
         int lost = groups;
         groups = 0;
         samples = 0;

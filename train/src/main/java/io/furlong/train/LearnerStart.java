@@ -51,19 +51,19 @@ final class LearnerStart {
 
     private Learner fresh(long seed) {
         LoraWeights weights = LoraWeights.init(model, spec(), seed);
-        return new Learner(adapter, weights, new AdamW(weights.parameters()), adapter.step(), adapter.step(), 0, seed);
+        return new Learner(adapter, weights, new AdamW(weights), adapter.step(), adapter.step(), 0, seed);
     }
 
     private Learner weights(Path directory) {
         LoraWeights weights = read(directory);
-        return new Learner(adapter, weights, new AdamW(weights.parameters()), adapter.step(), adapter.step(), 0, 0);
+        return new Learner(adapter, weights, new AdamW(weights), adapter.step(), adapter.step(), 0, 0);
     }
 
     private Learner resumed(Path directory) {
         Checkpoint checkpoint = Checkpoint.open(directory);
         TrainingState state = checkpoint.state();
         LoraWeights weights = read(directory);
-        AdamW optimizer = new AdamW(weights.parameters());
+        AdamW optimizer = new AdamW(weights);
         try {
             checkpoint.restore(optimizer);
         } catch (RuntimeException e) {

@@ -11,18 +11,16 @@ final class MicroBatches {
     /** Micro-batches in the order they run; within one, rows of an adapter are next to each other. */
     static List<List<TrainingRow>> of(List<TrainingRow> rows, TrainerOptions options) {
         return switch (options.order()) {
-            case BY_LENGTH -> byLength(rows, options.tokensPerMicroBatch());
+            case BY_ADAPTER -> byAdapter(rows, options.tokensPerMicroBatch());
             case BY_GROUP -> byGroup(rows, options.tokensPerMicroBatch());
         };
     }
 
-    private static List<List<TrainingRow>> byLength(List<TrainingRow> rows, int budget) {
-        List<TrainingRow> sorted = new ArrayList<>(rows);
-        sorted.sort(Comparator.comparingInt(TrainingRow::length).reversed());
-        List<List<TrainingRow>> cut = cut(sorted, budget);
+    private static List<List<TrainingRow>> byAdapter(List<TrainingRow> rows, int budget) {
         List<Learner> order = rows.stream().map(TrainingRow::learner).distinct().toList();
-        cut.forEach(micro -> micro.sort(Comparator.comparingInt(row -> order.indexOf(row.learner()))));
-        return cut;
+        List<TrainingRow> sorted = new ArrayList<>(rows);
+        sorted.sort(Comparator.<TrainingRow>comparingInt(row -> order.indexOf(row.learner())).thenComparing(TrainingRow::length, Comparator.reverseOrder()));
+        return cut(sorted, budget);
     }
 
     private static List<List<TrainingRow>> byGroup(List<TrainingRow> rows, int budget) {

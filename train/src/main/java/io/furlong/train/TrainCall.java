@@ -45,7 +45,7 @@ final class TrainCall {
         this.batch = batch;
         this.learners = learners;
         this.scorer = scorer;
-        this.comparison = new EngineComparison(scorer);
+        this.comparison = new EngineComparison(scorer, options.tokensPerMicroBatch());
         this.vocabSize = vocabSize;
         this.options = options;
     }
@@ -190,18 +190,21 @@ final class TrainCall {
      * the forward that trains on it.
      */
     private void compareWithEngine() {
-        for (Map.Entry<String, Tally> entry : tallies.entrySet()) {
-            Learner learner = learners.get(entry.getKey());
+        List<EngineComparison.Ask> asks = new ArrayList<>();
+        tallies.forEach((name, tally) -> {
+            Learner learner = learners.get(name);
             if (learner.faulty()) {
-                continue;
+                return;
             }
-            Stream<Group> own = batch.groups().stream().filter(g -> g.adapter().equals(entry.getKey()) && g.registration().equals(learner.registration()));
-            List<Group> groups = switch (options.gap()) {
-                case ONE_GROUP -> own.limit(1).toList();
-                case ALL_GROUPS -> own.toList();
+            Stream<Group> own = batch.groups().stream().filter(g -> g.adapter().equals(name) && g.registration().equals(learner.registration()));
+            Stream<Group> compared = switch (options.gap()) {
+                case ONE_GROUP -> own.limit(1);
+                case ALL_GROUPS -> own;
             };
-            groups.forEach(group -> comparison.compare(learner, group, entry.getValue()));
-        }
+            EngineComparison.Kl kl = batch.stepping().contains(name) ? EngineComparison.Kl.MEASURED : EngineComparison.Kl.LEFT_OUT;
+            compared.forEach(group -> asks.add(new EngineComparison.Ask(learner, group, tally, kl)));
+        });
+        comparison.compare(asks);
     }
 
     private Map<String, AdapterReport> step() {

@@ -13,13 +13,12 @@ import io.furlong.torch.TorchThread;
 import io.furlong.train.checkpoint.Checkpoint;
 import io.furlong.train.checkpoint.DiskObserver;
 import io.furlong.train.checkpoint.TrainingState;
+import io.furlong.train.optim.AdamW;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.Callable;
-import java.util.concurrent.CompletionException;
 import java.util.function.UnaryOperator;
 import java.util.stream.IntStream;
 
@@ -49,7 +48,7 @@ public final class Trainer implements AutoCloseable {
     private final Map<String, Learner> learners = new LinkedHashMap<>();
     private final Decoder decoder;
     private final ResponseScorer scorer;
-    private final int[] probeTokens;
+    private final TorchArtifact.Probe probe;
 
     /**
      * @param base     shared with whoever else reads it; stays the caller's
@@ -63,7 +62,7 @@ public final class Trainer implements AutoCloseable {
         this.disk = disk;
         decoder = thread.call(() -> new Decoder(base));
         scorer = new ResponseScorer(decoder);
-        probeTokens = probeTokens(base.config().vocabSize());
+        probe = thread.call(() -> TorchArtifact.Probe.of(decoder, probeTokens(base.config().vocabSize())));
     }
 
     public Trainer(BaseModel base, String baseName, TrainerOptions options) {
@@ -119,9 +118,11 @@ public final class Trainer implements AutoCloseable {
      * Writes the present weights of an adapter, with its training state, as a version of its own, named {@code <adapter>.<registration>@v<version>-<digest>}.
      * When it returns, the directory survives a power cut; the version may be committed, then published under the directory's name.
      *
+     * <p>The calling thread does the writing, so that several adapters can wait for the disk at once while the trainer goes on.
+     *
      * @param version   given to this state of the weights before any engine sees it
      * @param directory that the version's directory is made in
-     * @throws IOException in one line, if the directory can't be written; nothing has changed then
+     * @throws IOException in one line, if the directory can't be written; there is none under its name then
      */
     public Prepared prepare(String adapter, long version, Path directory) throws IOException {
         return prepare(adapter, version, directory, directoryName -> directoryName);
@@ -129,23 +130,17 @@ public final class Trainer implements AutoCloseable {
 
     /** The same for engines that know the version by another name than its directory's, such as a slot's. */
     public Prepared prepare(String adapter, long version, Path directory, UnaryOperator<String> servedName) throws IOException {
-        return onDisk(adapter, () -> {
-            Learner learner = learner(adapter);
-            LoraWeights copy = learner.weights().frozenCopy();
-            try {
-                String digest = copy.digest();
-                String name = PolicyStamp.versionedName(adapter, learner.registration(), version, digest);
-                PolicyStamp stamp = new PolicyStamp(learner.registration(), version, learner.step(), digest, servedName.apply(name));
-                TrainingState state = new TrainingState(adapter, learner.registration().hex(), version, learner.step(), learner.optimizer().updates(),
-                        learner.schedule().first(), learner.vetoes(), learner.seed(), digest, stamp.servedName());
-                Checkpoint checkpoint = Checkpoint.write(directory.resolve(name), state, copy, learner.optimizer(), baseName, disk);
-                learner.remember(version);
-                return prepared(adapter, stamp, copy, checkpoint);
-            } catch (IOException | RuntimeException e) {
-                copy.close();
-                throw e;
-            }
-        });
+        Snapshot now = thread.call(() -> Snapshot.of(learner(adapter), version, servedName));
+        try (AdamW moments = now.moments()) {
+            Checkpoint checkpoint = Checkpoint.write(directory.resolve(now.directoryName()), now.state(), now.weights(), moments, baseName, disk);
+            return thread.call(() -> prepared(adapter, now.stamp(), now.weights(), checkpoint));
+        } catch (IOException e) {
+            now.weights().close();
+            throw new IOException("adapter '" + adapter + "': checkpoint can't be written: " + e.getMessage(), e);
+        } catch (RuntimeException e) {
+            now.weights().close();
+            throw e;
+        }
     }
 
     /**
@@ -153,8 +148,8 @@ public final class Trainer implements AutoCloseable {
      *
      * @throws CheckpointException in one line, if the checkpoint isn't what the adapter's present weights came from
      */
-    public Prepared reopen(String adapter, Path checkpointDirectory) throws IOException {
-        return onDisk(adapter, () -> {
+    public Prepared reopen(String adapter, Path checkpointDirectory) {
+        return thread.call(() -> {
             Learner learner = learner(adapter);
             Checkpoint checkpoint = Checkpoint.open(checkpointDirectory);
             TrainingState state = checkpoint.state();
@@ -185,19 +180,24 @@ public final class Trainer implements AutoCloseable {
     }
 
     private Prepared prepared(String adapter, PolicyStamp stamp, LoraWeights copy, Checkpoint checkpoint) {
-        TorchArtifact artifact = new TorchArtifact(adapter, stamp, copy, decoder, probeTokens,
+        TorchArtifact artifact = new TorchArtifact(adapter, stamp, copy, decoder, probe,
                 new TorchArtifact.Destination(thread, checkpoint.directory(), baseName));
         return new Prepared(artifact, checkpoint.directory(), checkpoint.digest());
     }
 
-    private Prepared onDisk(String adapter, Callable<Prepared> work) throws IOException {
-        try {
-            return thread.call(work);
-        } catch (CompletionException e) {
-            if (e.getCause() instanceof IOException io) {
-                throw new IOException("adapter '" + adapter + "': checkpoint can't be written: " + io.getMessage(), io);
-            }
-            throw e;
+    /** Copies of all that a version's directory holds, made between two steps. */
+    private record Snapshot(PolicyStamp stamp, String directoryName, TrainingState state, LoraWeights weights, AdamW moments) {
+        static Snapshot of(Learner learner, long version, UnaryOperator<String> servedName) {
+            LoraWeights copy = learner.weights().frozenCopy();
+            String digest = copy.digest();
+            String name = PolicyStamp.versionedName(learner.name(), learner.registration(), version, digest);
+            PolicyStamp stamp = new PolicyStamp(learner.registration(), version, learner.step(), digest, servedName.apply(name));
+            TrainingState state = new TrainingState(learner.name(), learner.registration().hex(), version, learner.step(), learner.optimizer().updates(),
+                    learner.schedule().first(), learner.vetoes(), learner.seed(), digest, stamp.servedName());
+            learner.remember(version);
+            AdamW moments = new AdamW(copy);
+            moments.restore(learner.optimizer().updates(), learner.optimizer().moments());
+            return new Snapshot(stamp, name, state, copy, moments);
         }
     }
 

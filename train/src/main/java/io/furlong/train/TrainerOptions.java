@@ -8,13 +8,13 @@ package io.furlong.train;
  * @param gap                 how much of a batch is scored again to compare trainer and engine
  */
 public record TrainerOptions(Order order, int tokensPerMicroBatch, Gap gap) {
-    public static final TrainerOptions DEFAULT = new TrainerOptions(Order.BY_LENGTH, 2048, Gap.ONE_GROUP);
+    public static final TrainerOptions DEFAULT = new TrainerOptions(Order.BY_ADAPTER, 2048, Gap.ONE_GROUP);
     public static final TrainerOptions DETERMINISTIC = new TrainerOptions(Order.BY_GROUP, 2048, Gap.ONE_GROUP);
 
     /** How a batch is cut into micro-batches. */
     public enum Order {
-        /** Samples of similar length together, adapters mixed: fastest. */
-        BY_LENGTH,
+        /** Adapter by adapter, samples of similar length together: few products under each adapter are fastest. Adapters with few samples share one. */
+        BY_ADAPTER,
         /**
          * Samples of one group only, in order, so that shape and content of every product depend on the group alone: an adapter's gradient is bit for
          * bit the same whatever else is in the batch and however its groups are spread over batches.

@@ -43,7 +43,7 @@ class EngineAgreementTest {
     @ParameterizedTest
     @ValueSource(doubles = {0.7, 1.0, 1.3})
     void theGapIsRoundingAtEveryTemperatureAndAge(double temperature) throws IOException {
-        try (Trainer trainer = new Trainer(Bench.BASE, "llama-gqa", new TrainerOptions(TrainerOptions.Order.BY_LENGTH, 100, TrainerOptions.Gap.ALL_GROUPS))) {
+        try (Trainer trainer = new Trainer(Bench.BASE, "llama-gqa", new TrainerOptions(TrainerOptions.Order.BY_ADAPTER, 100, TrainerOptions.Gap.ALL_GROUPS))) {
             trainer.attach(ADAPTER, new Start.Fresh(1));
             trainer.train(Bench.batch(Set.of("sums"), Bench.groups(ADAPTER, 4, 4, 1, 0.1)));
             try (TorchArtifact first = trainer.prepare("sums", 1, directory).artifact()) {
@@ -73,7 +73,7 @@ class EngineAgreementTest {
 
     @Test
     void whereWeightsWereReplacedUnderASequenceEachTokenIsComparedUnderItsOwn() throws IOException {
-        try (Trainer trainer = new Trainer(Bench.BASE, "llama-gqa", new TrainerOptions(TrainerOptions.Order.BY_LENGTH, 100, TrainerOptions.Gap.ALL_GROUPS))) {
+        try (Trainer trainer = new Trainer(Bench.BASE, "llama-gqa", new TrainerOptions(TrainerOptions.Order.BY_ADAPTER, 100, TrainerOptions.Gap.ALL_GROUPS))) {
             trainer.attach(ADAPTER, new Start.Fresh(1));
             try (TorchArtifact first = trainer.prepare("sums", 1, directory).artifact()) {
                 List<Group> old = decoded(first, 1.0);

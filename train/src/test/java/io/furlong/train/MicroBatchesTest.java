@@ -37,7 +37,7 @@ class MicroBatchesTest {
 
     @Test
     void byLengthMixesAdaptersButKeepsEachTogether() {
-        List<List<TrainingRow>> cut = MicroBatches.of(rows(), new TrainerOptions(TrainerOptions.Order.BY_LENGTH, 100, TrainerOptions.Gap.ONE_GROUP));
+        List<List<TrainingRow>> cut = MicroBatches.of(rows(), new TrainerOptions(TrainerOptions.Order.BY_ADAPTER, 100, TrainerOptions.Gap.ONE_GROUP));
         assertThat(cut).anyMatch(micro -> micro.stream().map(TrainingRow::learner).distinct().count() == 2);
         for (List<TrainingRow> micro : cut) {
             List<Learner> runs = new ArrayList<>();

@@ -37,7 +37,7 @@ class TogetherEqualsAloneTest {
 
     @Test
     void sixteenGroupsMakeTheSameStepInOneBatchInSixteenAndAmongOthers() {
-        TrainerOptions options = new TrainerOptions(TrainerOptions.Order.BY_LENGTH, 300, TrainerOptions.Gap.ONE_GROUP);
+        TrainerOptions options = new TrainerOptions(TrainerOptions.Order.BY_ADAPTER, 300, TrainerOptions.Gap.ONE_GROUP);
         Map<String, float[]> whole = trained(options, List.of(FIRST), GROUPS).get("first");
         assertSameStep(trained(options, List.of(FIRST), 1).get("first"), whole);
         assertSameStep(trained(options, List.of(FIRST, SECOND, THIRD), 5).get("first"), whole);

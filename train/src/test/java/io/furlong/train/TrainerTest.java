@@ -146,7 +146,7 @@ class TrainerTest {
 
     @Test
     void atAgeZeroTheRatioIsOneWhatEverTheTemperature() throws IOException {
-        try (Trainer trainer = trainer(new TrainerOptions(TrainerOptions.Order.BY_LENGTH, 500, TrainerOptions.Gap.ALL_GROUPS));
+        try (Trainer trainer = trainer(new TrainerOptions(TrainerOptions.Order.BY_ADAPTER, 500, TrainerOptions.Gap.ALL_GROUPS));
                 TorchArtifact first = first(trainer)) {
             for (double temperature : new double[] {0.7, 1.0, 1.3}) {
                 List<Group> groups = sampledBy(first.weights(), temperature, 0);

@@ -124,7 +124,7 @@ final class Caretaker implements AutoCloseable {
             Prepared again = around.trainer().reopen(a.name(), commit.checkpoint());
             around.artifacts().submit(again.artifact());
             around.lane().awaitIdle(a.registration(), LAST_PUBLISH);
-        } catch (IOException | RuntimeException e) {
+        } catch (RuntimeException e) {
             refuse(a, e);
         }
     }

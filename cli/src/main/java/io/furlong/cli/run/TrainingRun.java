@@ -24,8 +24,6 @@ import io.furlong.core.PublishException;
 import io.furlong.core.RegistrationId;
 import io.furlong.core.RegistrySnapshot;
 import io.furlong.core.RegistryView;
-import io.furlong.core.StepCommit;
-import io.furlong.core.StepLog.StaleRegistrationException;
 import io.furlong.core.TrainBatch;
 import io.furlong.rollout.Rollout;
 import io.furlong.rollout.RolloutCheck;
@@ -39,9 +37,9 @@ import io.furlong.rollout.reward.Rewards;
 import io.furlong.sglang.FleetException;
 import io.furlong.torch.BaseModel;
 import io.furlong.torch.Torch;
+import io.furlong.torch.TorchArtifact;
 import io.furlong.torch.tokenizer.HfTokenizer;
 import io.furlong.train.AdapterReport;
-import io.furlong.train.Prepared;
 import io.furlong.train.StepOutcome;
 import io.furlong.train.TrainReport;
 import io.furlong.train.Trainer;
@@ -55,15 +53,17 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.TreeSet;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.stream.Collectors;
+import java.util.stream.LongStream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -82,6 +82,7 @@ public final class TrainingRun implements AutoCloseable {
     private static final String TENANT = "local";
     /** Versions kept on disk beside those in use. */
     private static final int VERSIONS_KEPT = 2;
+    private static final int PRUNED_AT_ONCE = 8;
 
     private final RunConfig config;
     private final RunRecord record;
@@ -93,6 +94,7 @@ public final class TrainingRun implements AutoCloseable {
     private final Artifacts artifacts;
     private final Caretaker caretaker;
     private final Versions versions;
+    private final Commits commits;
     private final Instant begun;
     private final InstantSource clock;
     private final RunObserver observer;
@@ -102,6 +104,8 @@ public final class TrainingRun implements AutoCloseable {
     private final ReentrantLock boundary = new ReentrantLock();
     /** The configuration the trainer knows; touched by the loop alone. */
     private final Map<RegistrationId, AdapterConfig> known = new HashMap<>();
+    /** Versions before this one are gone; touched by the loop alone. */
+    private final Map<RegistrationId, Long> pruned = new HashMap<>();
     private final List<PublishLane.Listener> publishListeners = new CopyOnWriteArrayList<>();
     private final List<HealthProbe> probes;
     private final Stop stop;
@@ -162,6 +166,7 @@ public final class TrainingRun implements AutoCloseable {
             artifacts = opened(new Artifacts(lane));
             rollout = opened(new Rollout(new RolloutParts(registry, engines.sampler(), tokenizer, datasets, rewards, new SingleTurn(), engines::ready,
                     config.seed(), clock), limits, new Told(engines)));
+            commits = opened(new Commits(registry, rollout, versions));
             probes = List.of(engines.health(), trainer.health());
             caretaker = opened(new Caretaker(new Caretaker.Surroundings(registry, trainer, rollout, lane, datasets, artifacts, progress, versions,
                     config.seed(), boundary, this::adapterEnded)));
@@ -288,42 +293,25 @@ public final class TrainingRun implements AutoCloseable {
         record.record("", batches, Map.of("perf/batch_groups", (double) batch.groups().size(), "perf/train_tokens_per_second", report.tokensPerSecond(),
                 "perf/train_seconds", report.duration().toNanos() / 1e9));
         Map<RegistrationId, Integer> accumulated = new HashMap<>();
+        List<AdapterReport> stepped = new ArrayList<>();
         for (AdapterReport adapter : report.adapters().values()) {
             progress.trained(adapter);
             adapter.alarm().ifPresent(line -> LOG.warn("adapter '{}': {}", adapter.adapter(), line));
             switch (adapter.outcome()) {
                 case StepOutcome.Accumulated(int groups) -> accumulated.put(adapter.registration(), groups);
-                case StepOutcome.Stepped _ -> commit(adapter);
+                case StepOutcome.Stepped _ -> stepped.add(adapter);
                 case StepOutcome.Vetoed vetoed -> veto(adapter, vetoed);
             }
         }
+        commits.commit(stepped, this::committed);
         registry.accumulated(accumulated);
     }
 
-    /** The order that a crash at any point leaves whole: files, then the transaction, then the engines. */
-    private void commit(AdapterReport report) {
-        Optional<Adapter> adapter = registry.snapshot().find(report.adapter(), report.registration());
-        Optional<StepAccount> account = rollout.prepareStep(report.registration());
-        if (adapter.isEmpty() || account.isEmpty()) {
-            return;
-        }
-        StepAccount a = account.get();
-        try {
-            Prepared prepared = versions.next(adapter.get());
-            registry.commit(new StepCommit(report.adapter(), prepared.artifact().stamp(), prepared.checkpoint(), prepared.checkpointDigest(), a.ledger(),
-                    a.cursor(), a.generatedTokens(), a.trainedTokens()));
-            rollout.stepped(a);
-            artifacts.submit(prepared.artifact());
-            progress.stepped(a, report);
-            adjust(report);
-            prune(report);
-        } catch (StaleRegistrationException e) {
-            rollout.dropped(report.registration());
-            LOG.info("adapter '{}' ended while a step was being committed; the step is dropped", report.adapter());
-        } catch (IOException e) {
-            rollout.dropped(report.registration());
-            registry.fail(report.registration(), e.getMessage(), "make room or allow writing there, then register it again with init_from: resume");
-        }
+    private void committed(AdapterReport report, StepAccount account, TorchArtifact artifact) {
+        artifacts.submit(artifact);
+        progress.stepped(account, report);
+        adjust(report);
+        prune(report);
     }
 
     private void veto(AdapterReport report, StepOutcome.Vetoed vetoed) {
@@ -344,14 +332,15 @@ public final class TrainingRun implements AutoCloseable {
         });
     }
 
+    /** Several versions at once, since each removal is a transaction. */
     private void prune(AdapterReport report) {
         registry.snapshot().find(report.adapter(), report.registration()).flatMap(Adapter::inForce).ifPresent(inForce -> {
-            long oldest = inForce.version() - VERSIONS_KEPT;
-            Set<Long> unneeded = new TreeSet<>();
-            for (long v = Math.max(1, oldest - VERSIONS_KEPT); v < oldest; v++) {
-                unneeded.add(v);
+            long end = inForce.version() - VERSIONS_KEPT;
+            long from = pruned.computeIfAbsent(report.registration(), _ -> Math.max(1, end - PRUNED_AT_ONCE));
+            if (end - from >= PRUNED_AT_ONCE) {
+                registry.removeVersions(report.registration(), LongStream.range(from, end).boxed().collect(Collectors.toSet()), Set.of());
+                pruned.put(report.registration(), end);
             }
-            registry.removeVersions(report.registration(), unneeded, Set.of());
         });
     }
 

@@ -1,13 +1,12 @@
 package io.furlong.train.optim;
 
 import io.furlong.core.OptimizerConfig;
+import io.furlong.torch.LoraWeights;
 import io.furlong.torch.Owner;
 import io.furlong.torch.Scope;
 import io.furlong.torch.Torch;
-import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.SequencedMap;
 import org.bytedeco.pytorch.Scalar;
@@ -22,23 +21,29 @@ import org.bytedeco.pytorch.global.torch;
  */
 public final class AdamW implements AutoCloseable {
     private final Owner owner = new Owner();
-    private final SequencedMap<String, Tensor> parameters;
+    private final Tensor weights;
+    private final Tensor mean;
+    private final Tensor square;
+    /** Views of mean and square. */
     private final SequencedMap<String, Moments> moments = new LinkedHashMap<>();
     private long updates;
 
     /** Running means of the gradient and of its square, shaped as the parameter. */
     public record Moments(Tensor mean, Tensor square) {}
 
-    private record Update(Tensor parameter, Moments moments, Tensor newParameter, Tensor newMean, Tensor newSquare) {}
-
     /** Starts with zero moments. */
-    public AdamW(SequencedMap<String, Tensor> parameters) {
-        this.parameters = Collections.unmodifiableSequencedMap(new LinkedHashMap<>(parameters));
-        Torch.noGrad(() -> {
-            try (Scope scope = new Scope()) {
-                this.parameters.forEach((name, p) -> moments.put(name, new Moments(owner.own(torch.zeros_like(p)), owner.own(torch.zeros_like(p)))));
+    public AdamW(LoraWeights adapter) {
+        weights = adapter.flat();
+        try (Scope scope = new Scope()) {
+            mean = owner.own(torch.zeros_like(weights));
+            square = owner.own(torch.zeros_like(weights));
+            long at = 0;
+            for (Map.Entry<String, Tensor> entry : adapter.parameters().entrySet()) {
+                Tensor p = entry.getValue();
+                moments.put(entry.getKey(), new Moments(owner.own(mean.narrow(0, at, p.numel()).view(p.shape())), owner.own(square.narrow(0, at, p.numel()).view(p.shape()))));
+                at += p.numel();
             }
-        });
+        }
     }
 
     /** Puts saved state in place; the tensors are copied. */
@@ -61,11 +66,12 @@ public final class AdamW implements AutoCloseable {
     }
 
     /**
-     * One update with these gradients, one a parameter, in parameter order.
+     * One update.
      *
+     * @param gradient in the order of {@link LoraWeights#flat}
      * @return false when a weight would not be finite: then nothing has changed
      */
-    public boolean update(List<Tensor> gradients, double lr, OptimizerConfig config) {
+    public boolean update(Tensor gradient, double lr, OptimizerConfig config) {
         long n = updates + 1;
         double meanCorrection = 1 - Math.pow(config.beta1(), n);
         if (!(lr / meanCorrection <= Float.MAX_VALUE && lr * config.weightDecay() <= Float.MAX_VALUE)) {
@@ -74,36 +80,20 @@ public final class AdamW implements AutoCloseable {
         return Torch.noGrad(() -> {
             try (Scope scope = new Scope()) {
                 double squareCorrection = Math.sqrt(1 - Math.pow(config.beta2(), n));
-                Scalar keep = new Scalar(1 - lr * config.weightDecay());
-                Scalar fresh = new Scalar(1 - config.beta1());
-                Scalar beta2 = new Scalar(config.beta2());
-                Scalar freshSquare = new Scalar(1 - config.beta2());
-                Scalar correction = new Scalar(squareCorrection);
-                Scalar eps = new Scalar(config.eps());
-                Scalar size = new Scalar(-lr / meanCorrection);
-                List<Update> all = new ArrayList<>();
-                int i = 0;
-                for (Map.Entry<String, Tensor> entry : parameters.entrySet()) {
-                    Tensor gradient = gradients.get(i++);
-                    Moments m = moments.get(entry.getKey());
-                    Tensor mean = m.mean().lerp(gradient, fresh);
-                    Tensor square = m.square().mul(beta2);
-                    square.addcmul_(gradient, gradient, freshSquare);
-                    Tensor spread = square.sqrt();
-                    spread.div_(correction);
-                    spread.add_(eps);
-                    Tensor parameter = entry.getValue().mul(keep);
-                    parameter.addcdiv_(mean, spread, size);
-                    all.add(new Update(entry.getValue(), m, parameter, mean, square));
-                }
-                if (!Double.isFinite(GradientNorm.of(all.stream().map(Update::newParameter).toList()))) {
+                Tensor newMean = mean.lerp(gradient, new Scalar(1 - config.beta1()));
+                Tensor newSquare = square.mul(new Scalar(config.beta2()));
+                newSquare.addcmul_(gradient, gradient, new Scalar(1 - config.beta2()));
+                Tensor spread = newSquare.sqrt();
+                spread.div_(new Scalar(squareCorrection));
+                spread.add_(new Scalar(config.eps()));
+                Tensor newWeights = weights.mul(new Scalar(1 - lr * config.weightDecay()));
+                newWeights.addcdiv_(newMean, spread, new Scalar(-lr / meanCorrection));
+                if (!Double.isFinite(GradientNorm.of(newWeights))) {
                     return false;
                 }
-                for (Update u : all) {
-                    u.parameter().copy_(u.newParameter());
-                    u.moments().mean().copy_(u.newMean());
-                    u.moments().square().copy_(u.newSquare());
-                }
+                weights.copy_(newWeights);
+                mean.copy_(newMean);
+                square.copy_(newSquare);
                 updates = n;
                 return true;
             }

@@ -113,7 +113,7 @@ class DurableCheckpointTest {
     }
 
     private static void write(Path parent, DiskObserver observer) throws IOException {
-        try (LoraWeights weights = LoraWeights.init(model(), LoraSpec.allLinear(2, 4), 7); AdamW optimizer = new AdamW(weights.parameters())) {
+        try (LoraWeights weights = LoraWeights.init(model(), LoraSpec.allLinear(2, 4), 7); AdamW optimizer = new AdamW(weights)) {
             Checkpoint.write(parent.resolve(NAME), STATE, weights, optimizer, "llama-gqa", observer);
         }
     }
