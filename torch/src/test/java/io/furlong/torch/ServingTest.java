@@ -181,9 +181,9 @@ class ServingTest {
     @Test
     void unevenGroupsOfAdaptersGetWhatEvenOnesGet() {
         try (Scope scope = new Scope(); BaseModel model = BaseModel.load(Fixtures.models().getFirst())) {
-            List<Case> few = cases(model, new Random(5), 12);
+            List<Case> few = cases(model, new Random(5), 48);
             // One adapter has most of the rows, so that the groups are computed one by one.
-            List<Case> uneven = IntStream.range(0, 12).mapToObj(i -> i % 6 == 1 ? few.get(i) : new Case(few.get(i).tokens, few.get(i).prompt, few.getFirst().lora)).toList();
+            List<Case> uneven = IntStream.range(0, 48).mapToObj(i -> i % 6 == 1 ? few.get(i) : new Case(few.get(i).tokens, few.get(i).prompt, few.getFirst().lora)).toList();
             assertThat(RowGroups.of(uneven.stream().map(Case::lora).toList()).areEven()).isFalse();
             List<Tensor> together = serve(model, Numerics.FAST, uneven);
             for (int i = 0; i < uneven.size(); i++) {

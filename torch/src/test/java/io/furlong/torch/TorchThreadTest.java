@@ -37,7 +37,8 @@ class TorchThreadTest {
                 thread.run(() -> torch.zeros(1000).add(torch.zeros(1000)));
                 assertThatThrownBy(() -> thread.run(() -> torch.zeros(2).add(torch.zeros(3)))).isInstanceOf(RuntimeException.class).hasMessageContaining("size");
             }
-            assertThat(Pointer.totalCount()).isEqualTo(before);
+            // What tests before this one left to the garbage collector may go meanwhile.
+            assertThat(Pointer.totalCount()).isLessThanOrEqualTo(before);
         }
     }
 
