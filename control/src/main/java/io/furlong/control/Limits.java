@@ -31,7 +31,11 @@ public record Limits(int maxAdapters, IntSupplier adapterPlaces, int sparePlaces
     }
 
     public static Limits of(int maxAdapters, IntSupplier adapterPlaces) {
-        return new Limits(maxAdapters, adapterPlaces, 2, Publishing.VERSIONED, Duration.ofSeconds(60));
+        return of(maxAdapters, adapterPlaces, Publishing.VERSIONED);
+    }
+
+    public static Limits of(int maxAdapters, IntSupplier adapterPlaces, Publishing publishing) {
+        return new Limits(maxAdapters, adapterPlaces, 2, publishing, Duration.ofSeconds(60));
     }
 
     int placesOf(io.furlong.core.AdapterConfig config) {

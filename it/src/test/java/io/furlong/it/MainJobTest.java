@@ -20,6 +20,8 @@ import java.util.OptionalLong;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The main job: adapters that learn at the same time on one base, while the embedded engine generates over HTTP. */
 class MainJobTest {
@@ -46,6 +48,34 @@ class MainJobTest {
             assertThat(a.exported().orElseThrow()).isDirectoryContaining("glob:**adapter_config.json").isDirectoryContaining("glob:**adapter_model.safetensors");
         });
         assertThat(summary.tokensTrained()).isPositive().isLessThanOrEqualTo(summary.tokensGenerated());
+    }
+
+    @Test
+    void inSlotModeWeightsAreReplacedUnderRunningSequencesAndEveryTokenIsScoredUnderThoseThatMadeIt() throws Exception {
+        RunSummary summary = train("slots", "seed: 1\nengine: {publish: slot}\nlora: {max_adapters: 2}\n",
+                "num_step: 8, rollout_batch_size: 8, n_samples_per_prompt: 8, max_staleness: 2", "", List.of("sort", "upper"));
+
+        assertThat(summary.adapters()).hasSize(2).allSatisfy(a -> {
+            assertThat(a.state()).as(a.reason()).isEqualTo(AdapterState.COMPLETED);
+            assertThat(a.steps()).isEqualTo(8);
+            assertThat(a.maxStalenessSeen()).isBetween(0, 2);
+            assertThat(a.logprobGapMax()).isPositive().isLessThan(5e-5);
+            assertThat(a.groups().open()).isZero();
+            assertThat(a.groups().trained()).isEqualTo(8 * 8);
+            assertThat(a.groups().stale()).isZero();
+        });
+    }
+
+    @ParameterizedTest
+    @ValueSource(doubles = {0.7, 1.3})
+    void trainerAndEngineAgreeAtOtherTemperatures(double temperature) throws Exception {
+        String yaml = yaml("seed: 1\n", "num_step: 6, rollout_batch_size: 8, n_samples_per_prompt: 8, max_staleness: 1", "", List.of("sort", "upper"));
+        RunSummary summary = run("at-" + temperature, yaml.replace("temperature: 1.0", "temperature: " + temperature));
+
+        assertThat(summary.adapters()).hasSize(2).allSatisfy(a -> {
+            assertThat(a.state()).as(a.reason()).isEqualTo(AdapterState.COMPLETED);
+            assertThat(a.logprobGapMax()).isPositive().isLessThan(5e-5);
+        });
     }
 
     @Test

@@ -96,8 +96,12 @@ final class Engines implements AutoCloseable {
         return new Engines(new SglangSampler(fleet, SamplerLimits.DEFAULT), new FleetPublisher(fleet, ModelShape.read(config.model())), fleet, open);
     }
 
-    /** Adapter places an engine of our own gets: what the file's adapters need, at least one a slot more than that, and two to spare. */
+    /** Adapter places an engine of our own gets: one a slot where weights are replaced in place, else what the file's adapters need and at
+     * least one a slot more; and two to spare. */
     private static int places(RunConfig config) {
+        if (config.engine().publish() == EngineConfig.Publish.SLOT) {
+            return config.lora().maxAdapters() + 2;
+        }
         int named = config.adapters().values().stream().mapToInt(a -> a.adapterPlaces()).sum();
         int others = Math.max(0, config.lora().maxAdapters() - config.adapters().size());
         return named + 2 * others + config.lora().maxAdapters() + 2;

@@ -157,7 +157,7 @@ public final class TrainingRun implements AutoCloseable {
             Rewards rewards = new Rewards(Set.copyOf(config.customRewards()));
             RolloutLimits limits = limits(config);
             Store store = observer.store(opened(Stores.open(config.store())));
-            registry = AdapterRegistry.open(Limits.of(config.lora().maxAdapters(), engines.publisher()::adapterPlaces),
+            registry = AdapterRegistry.open(Limits.of(config.lora().maxAdapters(), engines.publisher()::adapterPlaces, publishing(config)),
                     List.of(new TrainingCheck(base.config(), config.lora().maxRank()), new RolloutCheck(rewards, datasets, limits), engines.check()), store, clock,
                     new VersionDirectories(List.of(directory)));
             versions = new Versions(registry, trainer, config.engine().publish(), directory);
@@ -188,6 +188,13 @@ public final class TrainingRun implements AutoCloseable {
             case EngineConfig.Embedded _ -> config.store().equals("memory") || config.store().startsWith("jdbc:")
                     ? record.directory().resolve("versions")
                     : Path.of(config.store()).toAbsolutePath().resolveSibling("versions");
+        };
+    }
+
+    private static Limits.Publishing publishing(RunConfig config) {
+        return switch (config.engine().publish()) {
+            case VERSIONED -> Limits.Publishing.VERSIONED;
+            case SLOT -> Limits.Publishing.SLOT;
         };
     }
 
