@@ -6,9 +6,7 @@ import io.furlong.control.Recovered;
 import io.furlong.control.RefusedException;
 import io.furlong.control.Registration;
 import io.furlong.control.Retirement;
-import io.furlong.control.VersionRow;
 import io.furlong.core.Adapter;
-import io.furlong.core.AdapterState;
 import io.furlong.core.ConfigException;
 import io.furlong.core.Cursor;
 import io.furlong.core.EvalConfig;
@@ -32,7 +30,7 @@ import io.furlong.train.Trainer;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Map;
+import java.util.Collection;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
@@ -102,27 +100,42 @@ final class Caretaker implements AutoCloseable {
     // Arrival.
 
     /**
-     * Builds up again what the last process left. Blocks until the version that was in force is loaded, or its push has begun to be repeated;
-     * called before the rollout starts, so that no request goes out for a version that no engine holds.
+     * Builds up again what the last process left. Blocks until the versions that were in force are loaded, or their push has begun to be
+     * repeated; called before the rollout starts, so that no request goes out for a version that no engine holds, and before
+     * {@link #snapshot}, so that nobody departs meanwhile: what asks the rollout about one adapter makes it take up all of them, and one that
+     * was not restored by then would begin anew.
      */
-    void readmit(Recovered r) throws InterruptedException {
+    void readmit(Collection<Recovered> left) throws InterruptedException {
+        for (Recovered r : left.stream().filter(this::restored).toList()) {
+            pushAgain(r.registration().adapter(), r.last().orElseThrow().commit());
+        }
+    }
+
+    /** False for one that has nothing to go on with, or is not to go on. */
+    private boolean restored(Recovered r) {
         Adapter a = r.registration().adapter();
+        around.progress().ended(a.registration(), r.ledger());
+        return switch (r.registration().state()) {
+            case PENDING, ACTIVE, PAUSED -> r.last().map(v -> restored(a, r, v.commit())).orElse(false);
+            case QUEUED, RETIRING, CLEANUP, COMPLETED, FAILED -> false;
+        };
+    }
+
+    private boolean restored(Adapter a, Recovered r, StepCommit commit) {
         arrived.add(a.registration());
-        if (r.registration().state() == AdapterState.RETIRING || r.registration().state() == AdapterState.CLEANUP) {
-            once(departing, a, () -> depart(a));
-            return;
-        }
-        if (r.last().isEmpty() || r.registration().state() == AdapterState.QUEUED) {
-            arrived.remove(a.registration());
-            return;
-        }
-        VersionRow last = r.last().get();
-        StepCommit commit = last.commit();
         try {
             around.trainer().attach(a, new Start.Continue(commit.checkpoint()));
             around.rollout().restore(a.registration(), r.ledger(), commit.cursor(), commit.generatedTokens(), commit.trainedTokens());
-            Prepared again = around.trainer().reopen(a.name(), commit.checkpoint());
-            around.artifacts().submit(again.artifact());
+            return true;
+        } catch (RuntimeException e) {
+            refuse(a, e);
+            return false;
+        }
+    }
+
+    private void pushAgain(Adapter a, StepCommit commit) throws InterruptedException {
+        try {
+            around.artifacts().submit(around.trainer().reopen(a.name(), commit.checkpoint()).artifact());
             around.lane().awaitIdle(a.registration(), LAST_PUBLISH);
         } catch (RuntimeException e) {
             refuse(a, e);

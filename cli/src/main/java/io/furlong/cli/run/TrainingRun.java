@@ -13,6 +13,7 @@ import io.furlong.control.Limits;
 import io.furlong.control.PublishLane;
 import io.furlong.control.Recovered;
 import io.furlong.control.RefusedException;
+import io.furlong.control.Registration;
 import io.furlong.control.Store;
 import io.furlong.control.VersionDirectories;
 import io.furlong.control.store.Stores;
@@ -54,8 +55,11 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -110,6 +114,8 @@ public final class TrainingRun implements AutoCloseable {
     private final List<HealthProbe> probes;
     private final Stop stop;
     private volatile boolean stopping;
+    /** Every adapter of run.yaml is registered, or has ended in an earlier process: the run may be over. */
+    private volatile boolean allRegistered;
     private long batches;
 
     /** When the loop ends by itself. */
@@ -162,8 +168,10 @@ public final class TrainingRun implements AutoCloseable {
                     new VersionDirectories(List.of(directory)));
             versions = new Versions(registry, trainer, config.engine().publish(), directory);
             opened(DeadlineWatch.start(registry));
-            lane = opened(new PublishLane(engines.publisher(), registry, PublishLane.Pause.GROWING, new Published()));
+            lane = new PublishLane(engines.publisher(), registry, PublishLane.Pause.GROWING, new Published());
+            // Closed after the lane, which may be reading their tensors.
             artifacts = opened(new Artifacts(lane));
+            opened(lane);
             rollout = opened(new Rollout(new RolloutParts(registry, engines.sampler(), tokenizer, datasets, rewards, new SingleTurn(), engines::ready,
                     config.seed(), clock), limits, new Told(engines)));
             commits = opened(new Commits(registry, rollout, versions));
@@ -228,24 +236,42 @@ public final class TrainingRun implements AutoCloseable {
 
     /** Registers what run.yaml names, leaving alone what an earlier process of this store has under way; then trains until it is to stop. */
     public RunSummary run() throws RefusedException, InterruptedException {
-        Map<String, Recovered> recovered = new HashMap<>();
+        Map<String, Recovered> recovered = new LinkedHashMap<>();
         for (Recovered r : registry.recovered()) {
             recovered.put(r.registration().name(), r);
             progress.arrived(r.registration().name(), r.registration().id());
-            caretaker.readmit(r);
         }
+        caretaker.readmit(recovered.values());
         try (RegistryView.Subscription _ = registry.onChange(this::changed)) {
             for (Map.Entry<String, AdapterConfig> a : config.adapters().entrySet()) {
-                if (!recovered.containsKey(a.getKey())) {
+                Optional<Registration> ended = endedInThisRun(a.getKey(), recovered.values());
+                ended.ifPresent(this::showEnded);
+                if (ended.isEmpty() && !recovered.containsKey(a.getKey())) {
                     registry.register(new Request(TENANT, a.getKey(), a.getValue(), Request.WhenFull.QUEUE));
                 }
             }
             changed(registry.snapshot());
             rollout.start();
+            allRegistered = true;
             adapterEnded();
             loop();
         }
         return finish();
+    }
+
+    /** An adapter that an earlier process saw to its end, if this run is what is left of that one's: others of it are still under way. */
+    private Optional<Registration> endedInThisRun(String name, Collection<Recovered> underWay) {
+        Optional<Instant> start = underWay.stream().map(r -> r.registration().registeredAt()).min(Comparator.naturalOrder());
+        return registry.live(name).isPresent() ? Optional.empty()
+                : registry.previous(name).filter(r -> start.isPresent() && r.endedAt().filter(end -> !end.isBefore(start.get())).isPresent());
+    }
+
+    private void showEnded(Registration r) {
+        progress.arrived(r.name(), r.id());
+        registry.last(r.id()).ifPresent(commit -> progress.ended(r.id(), commit.ledger()));
+        if (Files.isDirectory(r.config().save())) {
+            progress.exported(r.id(), r.config().save());
+        }
     }
 
     /** A line for each adapter, for a live view. */
@@ -265,7 +291,7 @@ public final class TrainingRun implements AutoCloseable {
     }
 
     private void adapterEnded() {
-        if (stop == Stop.WHEN_ALL_ENDED && registry.live().isEmpty()) {
+        if (stop == Stop.WHEN_ALL_ENDED && allRegistered && registry.live().isEmpty()) {
             stop();
         }
     }
