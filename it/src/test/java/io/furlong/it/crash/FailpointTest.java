@@ -1,0 +1,100 @@
+package io.furlong.it.crash;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.furlong.cli.report.RunRecord;
+import io.furlong.cli.run.TrainingRun;
+import io.furlong.core.RegistryView;
+import io.furlong.it.crash.Move.Point;
+import java.nio.file.Path;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.Predicate;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * A run that dies before or after any write, fsync, rename, transaction, load, canary or flip ends, started again, with the weights of
+ * one that nobody disturbed, bit for bit.
+ *
+ * <p>All that outlives the process, whose engine is in it, is on disk. So one run is enough to know what a kill at each of its moves would
+ * leave: its directory is copied at each. Every picture that differs from the others is put back in its place, and a run is started on it.
+ */
+@Timeout(900)
+class FailpointTest {
+    private static final Map<String, Integer> STEPS = Map.of("sort", 1, "upper", 2);
+
+    @TempDir
+    Path directory;
+
+    @Test
+    void aRunThatDiesBeforeOrAfterAnyKindOfMoveEndsBitEqualOnceStartedAgain() throws Exception {
+        Set<String> kinds = new HashSet<>();
+        dies(move -> move.version() != 1 && kinds.add(move.kind()));
+    }
+
+    @Test
+    @Tag("slow")
+    void aRunThatDiesAtAnyMoveAtAllEndsBitEqualOnceStartedAgain() throws Exception {
+        dies(move -> true);
+    }
+
+    private void dies(Predicate<Move> where) throws Exception {
+        SmallRun world = SmallRun.deterministic(directory.resolve("world"), STEPS).write();
+        Pictures pictures = new Pictures(world.directory(), directory.resolve("pictures"), where);
+        List<Move> whole = go(world, pictures::take);
+        Lifetimes undisturbed = new Lifetimes(world);
+        undisturbed.add(whole);
+        Map<String, String> expected = undisturbed.check();
+        everyKindOfMoveWasSeen(whole);
+
+        Map<String, Object> wrong = new LinkedHashMap<>();
+        for (Pictures.Picture picture : pictures.all()) {
+            pictures.putBack(picture);
+            Lifetimes lives = new Lifetimes(world);
+            lives.add(whole.subList(0, picture.moves()));
+            try {
+                if (!SmallRun.isOver(world)) {
+                    lives.add(go(world, (move, path) -> { }));
+                }
+                assertThat(lives.check()).isEqualTo(expected);
+            } catch (Exception | AssertionError e) {
+                wrong.put(picture.toString(), e);
+            }
+        }
+        assertThat(wrong).as(pictures.all().size() + " pictures").isEmpty();
+    }
+
+    private static void everyKindOfMoveWasSeen(List<Move> moves) {
+        Set<Point> points = new HashSet<>();
+        moves.forEach(m -> points.add(m.point()));
+        assertThat(points).containsExactlyInAnyOrder(Point.values());
+        Set<String> transactions = new TreeSet<>();
+        moves.stream().filter(m -> m.point() == Point.COMMITTED).forEach(m -> transactions.add(m.to()));
+        assertThat(transactions).contains(Moves.STEP, Moves.NUMBER, Moves.IN_FORCE, "registered", "retiring", "cleanup", "completed");
+    }
+
+    /** Runs to the end in this process, and says what it did. */
+    private static List<Move> go(SmallRun world, Pictures.Taking taking) throws Exception {
+        List<Move> moves = new ArrayList<>();
+        Moves observer = new Moves((move, path) -> {
+            moves.add(move);
+            taking.at(move, path);
+        });
+        InstantSource clock = InstantSource.system();
+        try (RunRecord record = RunRecord.in(world.directory().resolveSibling("record"), clock, List.of());
+                TrainingRun run = TrainingRun.open(SmallRun.read(world.file()), record, TrainingRun.Stop.WHEN_ALL_ENDED, clock, observer);
+                RegistryView.Subscription _ = run.registry().onChange(observer::flipped)) {
+            run.run();
+        }
+        return moves;
+    }
+}

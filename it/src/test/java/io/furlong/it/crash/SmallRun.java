@@ -1,0 +1,69 @@
+package io.furlong.it.crash;
+
+import io.furlong.cli.config.RunConfig;
+import io.furlong.cli.config.RunConfigReader;
+import io.furlong.control.Store;
+import io.furlong.control.store.Stores;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+import java.util.TreeMap;
+
+/**
+ * A run of the shipped base that costs next to nothing: a few groups a step, short answers. Its store and its files lie in one directory.
+ *
+ * @param steps by adapter
+ */
+record SmallRun(Path directory, String head, Map<String, Integer> steps) {
+    static final int GROUPS = 2;
+    private static final Path HOME = Path.of(System.getProperty("furlong.it.home", "..")).toAbsolutePath().normalize();
+
+    SmallRun {
+        steps = new TreeMap<>(steps);
+    }
+
+    /** Everything in one process, bit for bit repeatable. */
+    static SmallRun deterministic(Path directory, Map<String, Integer> steps) {
+        return new SmallRun(directory, "deterministic: true\n", steps);
+    }
+
+    Path file() {
+        return directory.resolve("run.yaml");
+    }
+
+    Path store() {
+        return directory.resolve("furlong.db");
+    }
+
+    /** Where an adapter's weights are once it has ended. */
+    Path weights(String adapter) {
+        return directory.resolve("out").resolve(adapter).resolve("adapter_model.safetensors");
+    }
+
+    SmallRun write() throws IOException {
+        Files.createDirectories(directory);
+        StringBuilder yaml = new StringBuilder(head + "seed: 7\nmodel: " + HOME.resolve("models/furlong-tiny") + "\nstore: " + store()
+                + "\nlora: {max_adapters: 2, max_rank: 4}\ndefaults: {rollout_batch_size: " + GROUPS + ", n_samples_per_prompt: 2, rank: 4, alpha: 8, rm_type: exact_match,"
+                + " input_key: text, label_key: label, optimizer: {lr: 3.0e-3}, sampling: {temperature: 1.0, max_new_tokens: 4}}\nadapters:\n");
+        steps.forEach((name, n) -> yaml.append("  ").append(name).append(": {num_step: ").append(n).append(", data: ")
+                .append(HOME.resolve("examples/quickstart").resolve(name).resolve("train.jsonl")).append("}\n"));
+        Files.writeString(file(), yaml);
+        return this;
+    }
+
+    /** True if all of it has ended, as far as the store says. */
+    static boolean isOver(SmallRun run) {
+        try (Store store = Stores.open(run.store().toString())) {
+            return store.lastOrdinal() > 0 && store.live().isEmpty();
+        }
+    }
+
+    static RunConfig read(Path file) {
+        return RunConfigReader.read(file, new RunConfigReader.Overrides(OptionalLong.empty(), OptionalInt.empty(), Optional.empty(),
+                Optional.of(file.resolveSibling("out"))));
+    }
+}
