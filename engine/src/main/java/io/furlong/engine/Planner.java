@@ -1,5 +1,7 @@
 package io.furlong.engine;
 
+import com.google.re2j.Pattern;
+import com.google.re2j.PatternSyntaxException;
 import io.furlong.torch.ModelConfig;
 import io.furlong.torch.tokenizer.HfTokenizer;
 import io.furlong.torch.tokenizer.TextStream;
@@ -7,6 +9,8 @@ import io.furlong.wire.ErrorReply;
 import io.furlong.wire.GenerateRequest;
 import io.furlong.wire.RejectedRequest;
 import io.furlong.wire.SamplingParams;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.function.LongSupplier;
@@ -49,7 +53,7 @@ final class Planner {
         checkLogprobs(ask, prompt.length);
         return new Request.Plan(ask.rid().orElseGet(() -> UUID.randomUUID().toString().replace("-", "")), ask, prompt, maxNewTokens,
                 params.samplingSeed().orElseGet(seeds), ask.stream() ? params.streamInterval().orElse(1) : 0,
-                params.stop().isEmpty() ? Optional.empty() : tokenizer.map(TextStream::new));
+                params.stopsAtText() ? tokenizer.map(TextStream::new) : Optional.empty(), patterns(params));
     }
 
     private int[] prompt(GenerateRequest ask) throws RejectedRequest {
@@ -62,13 +66,25 @@ final class Planner {
     }
 
     private void checkSampling(SamplingParams params) throws RejectedRequest {
-        check(tokenizer.isPresent() || params.stop().isEmpty(), "stop needs a tokenizer; the engine runs with --skip-tokenizer-init. Use stop_token_ids.");
+        check(tokenizer.isPresent() || !params.stopsAtText(), "stop and stop_regex need a tokenizer; the engine runs with --skip-tokenizer-init. Use stop_token_ids.");
         for (int id : params.stopTokenIds()) {
             checkToken("stop_token_ids", id);
         }
         for (int id : params.logitBias().keySet()) {
             checkToken("logit_bias", id);
         }
+    }
+
+    private static List<Pattern> patterns(SamplingParams params) throws RejectedRequest {
+        List<Pattern> patterns = new ArrayList<>();
+        for (String regex : params.stopRegex()) {
+            try {
+                patterns.add(Pattern.compile(regex));
+            } catch (PatternSyntaxException e) {
+                throw new RejectedRequest(ErrorReply.badValue("stop_regex '" + regex + "' is not a regular expression in RE2 syntax: " + e.getDescription() + "."));
+            }
+        }
+        return patterns;
     }
 
     private void checkLogprobs(GenerateRequest ask, int promptLength) throws RejectedRequest {

@@ -1,5 +1,6 @@
 package io.furlong.engine;
 
+import com.google.re2j.Pattern;
 import io.furlong.torch.tokenizer.TextStream;
 import io.furlong.wire.FinishReason;
 import io.furlong.wire.GenerateRequest;
@@ -26,9 +27,11 @@ final class Request {
      * @param maxNewTokens most output tokens, what the context leaves being the limit
      * @param seed         of the sampling
      * @param streamEvery  an event each so many tokens; 0 for one at the end
-     * @param text         makes text of tokens, where there are stop strings to look for
+     * @param text         makes text of tokens, where there are stop strings or patterns to look for
+     * @param stopPatterns matched in time linear in the text, whatever they are
      */
-    record Plan(String id, GenerateRequest ask, int[] prompt, int maxNewTokens, long seed, int streamEvery, Optional<TextStream> text) {}
+    record Plan(String id, GenerateRequest ask, int[] prompt, int maxNewTokens, long seed, int streamEvery, Optional<TextStream> text,
+                List<Pattern> stopPatterns) {}
 
     private final Plan plan;
     private final Generation generation;

@@ -1,5 +1,6 @@
 package io.furlong.engine;
 
+import com.google.re2j.Pattern;
 import io.furlong.wire.FinishReason;
 import io.furlong.wire.SamplingParams;
 import java.util.Optional;
@@ -7,7 +8,7 @@ import java.util.Set;
 
 /**
  * Whether a sequence ends after its newest token. The order is SGLang's ({@code Req.check_finished}): length first, so an end token at the very
- * last place counts as length; then tokens, which {@code ignore_eos} switches off altogether; then strings.
+ * last place counts as length; then tokens, which {@code ignore_eos} switches off altogether; then strings, then patterns.
  */
 record StopCheck(Set<Integer> endTokens) {
     StopCheck {
@@ -25,10 +26,15 @@ record StopCheck(Set<Integer> endTokens) {
             return Optional.of(FinishReason.stoppedAt(token));
         }
         if (outputs >= params.minNewTokens()) {
-            CharSequence text = request.outputText();
+            String text = request.outputText().toString();
             for (String stop : params.stop()) {
-                if (text.toString().contains(stop)) {
+                if (text.contains(stop)) {
                     return Optional.of(FinishReason.stoppedAt(stop));
+                }
+            }
+            for (Pattern pattern : request.plan().stopPatterns()) {
+                if (pattern.matcher(text).find()) {
+                    return Optional.of(FinishReason.stoppedAt(pattern.pattern()));
                 }
             }
         }

@@ -118,6 +118,23 @@ class EngineServerTest {
     }
 
     @Test
+    void aMatchOfAStopPatternEndsTheTextAndNoPatternIsTooHard() throws Exception {
+        String plain = http.post("/generate", "{'text':'hello','sampling_params':{'temperature':0,'max_new_tokens':12}}").json().get("text").asText();
+        String pattern = "\\Q" + plain.charAt(4) + "\\E";
+        JsonNode stopped = http.post("/generate", "{'text':'hello','sampling_params':{'temperature':0,'max_new_tokens':12,'stop_regex':"
+                + WireJson.write(pattern) + ",'custom_params':{'mine':1}}}").json();
+        assertThat(stopped.get("text").asText()).isEqualTo(plain.substring(0, plain.indexOf(plain.charAt(4)) + 1));
+        assertThat(stopped.get("meta_info").get("finish_reason").get("matched").asText()).isEqualTo(pattern);
+
+        // Would take for ever where patterns backtrack.
+        assertThat(http.post("/generate", "{'text':'hello','sampling_params':{'max_new_tokens':60,'ignore_eos':true,'stop_regex':['(.*.*)*(.*.*)*~~~~']}}").json()
+                .get("output_ids")).hasSize(60);
+        HttpCalls.Answer wrong = http.post("/generate", "{'text':'hello','sampling_params':{'stop_regex':'('}}");
+        assertThat(wrong.status()).isEqualTo(400);
+        assertThat(wrong.body()).contains("stop_regex '('");
+    }
+
+    @Test
     void anEndTokenIsPartOfTheOutputButNotOfTheText() throws Exception {
         JsonNode plain = http.post("/generate", "{'text':'hello','sampling_params':{'temperature':0,'max_new_tokens':8}}").json();
         int third = plain.get("output_ids").get(2).asInt();

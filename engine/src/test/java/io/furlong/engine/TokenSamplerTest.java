@@ -143,7 +143,7 @@ class TokenSamplerTest {
 
     private static Request request(SamplingParams params, long seed) {
         GenerateRequest ask = GenerateRequest.ofIds(new int[] {0, 1}, params);
-        return new Request(new Request.Plan("r" + seed, ask, new int[] {0, 1}, 10, seed, 0, Optional.empty()), new Generation("r" + seed, g -> {}));
+        return new Request(new Request.Plan("r" + seed, ask, new int[] {0, 1}, 10, seed, 0, Optional.empty(), List.of()), new Generation("r" + seed, g -> {}));
     }
 
     private static double[] softmax(float[] logits, double t) {

@@ -21,6 +21,7 @@ import java.util.TreeMap;
  * @param presencePenalty   subtracted once if the token occurred in the output, [−2, 2]
  * @param repetitionPenalty divides positive and multiplies negative logits of tokens that occurred in the output, (0, 2]
  * @param stop              strings that end the response
+ * @param stopRegex         regular expressions (RE2 syntax) a match of which in the output ends the response
  * @param stopTokenIds      token ids that end the response, beside the model's own end tokens; ignored with {@code ignoreEos}
  * @param ignoreEos         no token ends the response
  * @param noStopTrim        the stop string stays in the text
@@ -29,15 +30,16 @@ import java.util.TreeMap;
  */
 @JsonInclude(JsonInclude.Include.NON_EMPTY)
 public record SamplingParams(OptionalInt maxNewTokens, int minNewTokens, double temperature, double topP, int topK, double minP,
-                             double frequencyPenalty, double presencePenalty, double repetitionPenalty, List<String> stop,
+                             double frequencyPenalty, double presencePenalty, double repetitionPenalty, List<String> stop, List<String> stopRegex,
                              List<Integer> stopTokenIds, int n, boolean ignoreEos, boolean skipSpecialTokens, boolean spacesBetweenSpecialTokens,
                              boolean noStopTrim, OptionalInt streamInterval, Map<Integer, Double> logitBias, OptionalLong samplingSeed) {
     public static final double GREEDY_BELOW = 1e-6;
-    public static final SamplingParams DEFAULT = new SamplingParams(OptionalInt.of(128), 0, 1, 1, -1, 0, 0, 0, 1, List.of(), List.of(), 1, false,
+    public static final SamplingParams DEFAULT = new SamplingParams(OptionalInt.of(128), 0, 1, 1, -1, 0, 0, 0, 1, List.of(), List.of(), List.of(), 1, false,
             true, true, false, OptionalInt.empty(), Map.of(), OptionalLong.empty());
 
     public SamplingParams {
         stop = List.copyOf(stop);
+        stopRegex = List.copyOf(stopRegex);
         stopTokenIds = List.copyOf(stopTokenIds);
         logitBias = Collections.unmodifiableMap(new TreeMap<>(logitBias));
     }
@@ -52,6 +54,11 @@ public record SamplingParams(OptionalInt maxNewTokens, int minNewTokens, double 
 
     public Builder toBuilder() {
         return new Builder(this);
+    }
+
+    /** Whether the output's text decides when the response ends. */
+    public boolean stopsAtText() {
+        return !stop.isEmpty() || !stopRegex.isEmpty();
     }
 
     /**
@@ -76,6 +83,7 @@ public record SamplingParams(OptionalInt maxNewTokens, int minNewTokens, double 
         private double presencePenalty;
         private double repetitionPenalty;
         private List<String> stop;
+        private List<String> stopRegex;
         private List<Integer> stopTokenIds;
         private int n;
         private boolean ignoreEos;
@@ -97,6 +105,7 @@ public record SamplingParams(OptionalInt maxNewTokens, int minNewTokens, double 
             presencePenalty = from.presencePenalty;
             repetitionPenalty = from.repetitionPenalty;
             stop = from.stop;
+            stopRegex = from.stopRegex;
             stopTokenIds = from.stopTokenIds;
             n = from.n;
             ignoreEos = from.ignoreEos;
@@ -158,6 +167,11 @@ public record SamplingParams(OptionalInt maxNewTokens, int minNewTokens, double 
             return this;
         }
 
+        public Builder stopRegex(List<String> value) {
+            stopRegex = value;
+            return this;
+        }
+
         public Builder stop(List<String> value) {
             stop = value;
             return this;
@@ -210,7 +224,7 @@ public record SamplingParams(OptionalInt maxNewTokens, int minNewTokens, double 
 
         public SamplingParams build() {
             return new SamplingParams(maxNewTokens, minNewTokens, temperature, topP, topK, minP, frequencyPenalty, presencePenalty, repetitionPenalty,
-                    stop, stopTokenIds, n, ignoreEos, skipSpecialTokens, spacesBetweenSpecialTokens, noStopTrim, streamInterval, logitBias,
+                    stop, stopRegex, stopTokenIds, n, ignoreEos, skipSpecialTokens, spacesBetweenSpecialTokens, noStopTrim, streamInterval, logitBias,
                     samplingSeed);
         }
     }

@@ -15,7 +15,7 @@ final class SamplingParamsReader {
             "presence_penalty", "repetition_penalty", "stop", "stop_token_ids", "stop_regex", "n", "json_schema", "regex", "ebnf", "structural_tag",
             "ignore_eos", "skip_special_tokens", "spaces_between_special_tokens", "no_stop_trim", "stream_interval", "logit_bias", "sampling_seed",
             "custom_params");
-    private static final List<String> NOT_HERE = List.of("json_schema", "regex", "ebnf", "structural_tag", "stop_regex", "custom_params");
+    private static final List<String> NOT_HERE = List.of("json_schema", "regex", "ebnf", "structural_tag");
 
     private final JsonNode node;
 
@@ -44,11 +44,15 @@ final class SamplingParamsReader {
                 throw bad("sampling parameter " + key + " is not supported by this engine; leave it out");
             }
         }
+        // For logit processors that a server was started with; this engine has none, so there is nobody to read them.
+        if (present("custom_params") && !node.get("custom_params").isObject()) {
+            throw uncaught("sampling parameter custom_params is not an object");
+        }
         JsonNode max = node.path("max_new_tokens");
         OptionalInt maxNewTokens = max.isMissingNode() ? OptionalInt.of(128) : max.isNull() ? OptionalInt.empty() : OptionalInt.of(integer("max_new_tokens", 0));
         SamplingParams params = new SamplingParams(maxNewTokens, integer("min_new_tokens", 0), number("temperature", 1), number("top_p", 1),
                 integer("top_k", -1), number("min_p", 0), number("frequency_penalty", 0), number("presence_penalty", 0),
-                number("repetition_penalty", 1), strings("stop"), integers("stop_token_ids"), integer("n", 1), flag("ignore_eos", false),
+                number("repetition_penalty", 1), strings("stop"), strings("stop_regex"), integers("stop_token_ids"), integer("n", 1), flag("ignore_eos", false),
                 flag("skip_special_tokens", true), flag("spaces_between_special_tokens", true), flag("no_stop_trim", false),
                 present("stream_interval") ? OptionalInt.of(integer("stream_interval", 1)) : OptionalInt.empty(), bias(),
                 present("sampling_seed") ? OptionalLong.of(longInteger("sampling_seed")) : OptionalLong.empty());
