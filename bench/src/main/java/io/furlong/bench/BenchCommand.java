@@ -19,13 +19,13 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /** {@code furlong bench}: runs what is named and prints figures, machine and versions. */
-@Command(name = "bench", mixinStandardHelpOptions = true, description = "Measures decode, training, both at once, and adapters together.",
+@Command(name = "bench", mixinStandardHelpOptions = true, description = "Measures decode, training, both at once, adapters together, and what a fleet of engines asks for.",
         footer = {"", "Let nothing else run on the machine meanwhile.", "", "Example:", "  furlong bench decode train --shape tiny --threads 1"})
 public final class BenchCommand implements FurlongCommand {
     /** What can be measured. */
-    enum What { DECODE, TRAIN, CONCURRENT, TOGETHER }
+    enum What { DECODE, TRAIN, CONCURRENT, TOGETHER, CLIENT }
 
-    @Parameters(arity = "1..*", paramLabel = "WHAT", description = "Any of: decode, train, concurrent, together.")
+    @Parameters(arity = "1..*", paramLabel = "WHAT", description = "Any of: decode, train, concurrent, together, client.")
     private List<What> what = List.of();
 
     @Option(names = "--shape", defaultValue = "TINY", description = "tiny or m135, for decode and train (default: tiny).")
@@ -60,6 +60,7 @@ public final class BenchCommand implements FurlongCommand {
                 case TRAIN -> new TrainingBench(shape, repeat).run();
                 case CONCURRENT -> new ConcurrentBench(root.resolve("models/furlong-tiny"), repeat, Duration.ofSeconds(4)).run();
                 case TOGETHER -> new TogetherBench(root, steps, repeat).run();
+                case CLIENT -> new ClientBench(repeat).run();
             });
         }
         PrintWriter out = spec.commandLine().getOut();
@@ -75,8 +76,8 @@ public final class BenchCommand implements FurlongCommand {
     private void print(PrintWriter out, List<Figure> figures) {
         out.println(machine());
         for (Figure f : figures) {
-            out.printf(Locale.ROOT, "%-62s %,12.2f %-6s%s%n", f.name(), f.median(), f.unit(), f.target().isPresent()
-                    ? String.format(Locale.ROOT, " (target %,.2f: %s)", f.target().getAsDouble(), f.median() >= f.target().getAsDouble() ? "met" : "short") : "");
+            out.printf(Locale.ROOT, "%-62s %,12.2f %-6s%s%n", f.name(), f.median(), f.unit(),
+                    f.target().map(t -> String.format(Locale.ROOT, " (target: %s %,.2f: %s)", t.side(), t.value(), t.metBy(f.median()) ? "met" : "missed")).orElse(""));
         }
     }
 
@@ -86,7 +87,7 @@ public final class BenchCommand implements FurlongCommand {
         ArrayNode list = root.putArray("figures");
         for (Figure f : figures) {
             ObjectNode one = list.addObject().put("name", f.name()).put("median", f.median()).put("unit", f.unit());
-            f.target().ifPresent(t -> one.put("target", t));
+            f.target().ifPresent(t -> one.put("target", t.value()).put("target_side", t.side().toString()));
             f.runs().forEach(one.withArray("runs")::add);
         }
         return root;
