@@ -2,13 +2,8 @@ package io.furlong.it.crash;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.furlong.cli.report.RunRecord;
-import io.furlong.cli.run.TrainingRun;
-import io.furlong.core.RegistryView;
 import io.furlong.it.crash.Move.Point;
 import java.nio.file.Path;
-import java.time.InstantSource;
-import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -50,7 +45,7 @@ class FailpointTest {
     private void dies(Predicate<Move> where) throws Exception {
         SmallRun world = SmallRun.deterministic(directory.resolve("world"), STEPS).write();
         Pictures pictures = new Pictures(world.directory(), directory.resolve("pictures"), where);
-        List<Move> whole = go(world, pictures::take);
+        List<Move> whole = world.go(pictures::take);
         Lifetimes undisturbed = new Lifetimes(world);
         undisturbed.add(whole);
         Map<String, String> expected = undisturbed.check();
@@ -62,8 +57,8 @@ class FailpointTest {
             Lifetimes lives = new Lifetimes(world);
             lives.add(whole.subList(0, picture.moves()));
             try {
-                if (!SmallRun.isOver(world)) {
-                    lives.add(go(world, (move, path) -> { }));
+                if (!world.isOver()) {
+                    lives.add(world.go((move, path) -> { }));
                 }
                 assertThat(lives.check()).isEqualTo(expected);
             } catch (Exception | AssertionError e) {
@@ -80,21 +75,5 @@ class FailpointTest {
         Set<String> transactions = new TreeSet<>();
         moves.stream().filter(m -> m.point() == Point.COMMITTED).forEach(m -> transactions.add(m.to()));
         assertThat(transactions).contains(Moves.STEP, Moves.NUMBER, Moves.IN_FORCE, "registered", "retiring", "cleanup", "completed");
-    }
-
-    /** Runs to the end in this process, and says what it did. */
-    private static List<Move> go(SmallRun world, Pictures.Taking taking) throws Exception {
-        List<Move> moves = new ArrayList<>();
-        Moves observer = new Moves((move, path) -> {
-            moves.add(move);
-            taking.at(move, path);
-        });
-        InstantSource clock = InstantSource.system();
-        try (RunRecord record = RunRecord.in(world.directory().resolveSibling("record"), clock, List.of());
-                TrainingRun run = TrainingRun.open(SmallRun.read(world.file()), record, TrainingRun.Stop.WHEN_ALL_ENDED, clock, observer);
-                RegistryView.Subscription _ = run.registry().onChange(observer::flipped)) {
-            run.run();
-        }
-        return moves;
     }
 }

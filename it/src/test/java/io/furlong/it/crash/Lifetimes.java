@@ -37,6 +37,11 @@ final class Lifetimes {
         lives.add(List.copyOf(moves));
     }
 
+    /** False as long as some adapter has not begun to end. */
+    boolean mayBeOver() {
+        return run.steps().keySet().stream().noneMatch(adapter -> said(adapter, Point.COMMITTING, "completed").isEmpty());
+    }
+
     /**
      * No step is lost or doubled, no number given twice, what was prepared was pushed again, and every attempt is accounted for.
      *

@@ -14,6 +14,7 @@ import java.util.Optional;
  */
 record Move(Point point, String to, String adapter, long version, long step, String digest) {
     private static final String MARK = "MOVE|";
+    private static final String END = ".";
 
     /** Each before or after it happens. */
     enum Point {
@@ -34,16 +35,16 @@ record Move(Point point, String to, String adapter, long version, long step, Str
     }
 
     String line() {
-        return MARK + String.join("|", point.name(), to, adapter, Long.toString(version), Long.toString(step), digest);
+        return MARK + String.join("|", point.name(), to, adapter, Long.toString(version), Long.toString(step), digest, END);
     }
 
-    /** Empty if the line is none. */
+    /** Empty if the line is none, or was cut off. */
     static Optional<Move> parse(String line) {
         if (!line.startsWith(MARK)) {
             return Optional.empty();
         }
         String[] p = line.substring(MARK.length()).split("\\|", -1);
-        return p.length < 6 ? Optional.empty()
+        return p.length != 7 || !p[6].equals(END) ? Optional.empty()
                 : Optional.of(new Move(Point.valueOf(p[0]), p[1], p[2], Long.parseLong(p[3]), Long.parseLong(p[4]), p[5]));
     }
 }

@@ -37,10 +37,6 @@ final class Pictures {
 
     enum Cause { KILL, POWER_CUT }
 
-    interface Taking {
-        void at(Move move, Path path);
-    }
-
     /** @param wanted asked of every move in order */
     Pictures(Path world, Path gallery, Predicate<Move> wanted) {
         this.world = world;

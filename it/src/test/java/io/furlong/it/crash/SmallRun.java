@@ -2,16 +2,26 @@ package io.furlong.it.crash;
 
 import io.furlong.cli.config.RunConfig;
 import io.furlong.cli.config.RunConfigReader;
+import io.furlong.cli.report.RunRecord;
+import io.furlong.cli.run.TrainingRun;
 import io.furlong.control.Store;
 import io.furlong.control.store.Stores;
+import io.furlong.core.Adapter;
+import io.furlong.core.PolicyStamp;
+import io.furlong.core.RegistryView;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BiConsumer;
 
 /**
  * A run of the shipped base that costs next to nothing: a few groups a step, short answers. Its store and its files lie in one directory.
@@ -20,7 +30,7 @@ import java.util.TreeMap;
  */
 record SmallRun(Path directory, String head, Map<String, Integer> steps) {
     static final int GROUPS = 2;
-    private static final Path HOME = Path.of(System.getProperty("furlong.it.home", "..")).toAbsolutePath().normalize();
+    static final Path HOME = Path.of(System.getProperty("furlong.it.home", "..")).toAbsolutePath().normalize();
 
     SmallRun {
         steps = new TreeMap<>(steps);
@@ -55,9 +65,37 @@ record SmallRun(Path directory, String head, Map<String, Integer> steps) {
         return this;
     }
 
+    Path versions() {
+        return directory.resolve("versions");
+    }
+
+    /** Runs to the end in this process, and says what it did. */
+    List<Move> go(BiConsumer<Move, Path> watching) throws Exception {
+        return go(watching, (move, inForce) -> { });
+    }
+
+    /** @param and told of each move along with the version of its adapter that everybody sees in force then; 0 when none is */
+    List<Move> go(BiConsumer<Move, Path> watching, BiConsumer<Move, Long> and) throws Exception {
+        List<Move> moves = new ArrayList<>();
+        AtomicReference<Optional<RegistryView>> registry = new AtomicReference<>(Optional.empty());
+        Moves observer = new Moves((move, path) -> {
+            moves.add(move);
+            watching.accept(move, path);
+            and.accept(move, registry.get().flatMap(r -> r.snapshot().find(move.adapter())).flatMap(Adapter::inForce).map(PolicyStamp::version).orElse(0L));
+        });
+        InstantSource clock = InstantSource.system();
+        try (RunRecord record = RunRecord.in(directory.resolveSibling("record"), clock, List.of());
+                TrainingRun run = TrainingRun.open(read(file()), record, TrainingRun.Stop.WHEN_ALL_ENDED, clock, observer);
+                RegistryView.Subscription _ = run.registry().onChange(observer::flipped)) {
+            registry.set(Optional.of(run.registry()));
+            run.run();
+        }
+        return moves;
+    }
+
     /** True if all of it has ended, as far as the store says. */
-    static boolean isOver(SmallRun run) {
-        try (Store store = Stores.open(run.store().toString())) {
+    boolean isOver() {
+        try (Store store = Stores.open(store().toString())) {
             return store.lastOrdinal() > 0 && store.live().isEmpty();
         }
     }

@@ -1,0 +1,62 @@
+package io.furlong.it.crash;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Predicate;
+
+/** A process of ours, and what it says. */
+final class ChildProcess {
+    private final Process process;
+    private final BufferedReader reader;
+    private final Path errors;
+    private final List<String> said = new ArrayList<>();
+
+    /** @param errors where its standard error goes */
+    ChildProcess(List<String> command, Path errors) throws IOException {
+        this.errors = errors;
+        ProcessBuilder builder = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.appendTo(errors.toFile()));
+        builder.environment().put("OMP_WAIT_POLICY", "PASSIVE");
+        process = builder.start();
+        reader = process.inputReader();
+    }
+
+    /** Reads until a line fits, or the process is gone. */
+    boolean reads(Predicate<String> wanted) throws IOException {
+        for (String line = reader.readLine(); line != null; line = reader.readLine()) {
+            said.add(line);
+            if (wanted.test(line)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    List<String> said() {
+        return said;
+    }
+
+    /** kill -9; what it had said by then is read to the end. */
+    void kill() throws IOException, InterruptedException {
+        // Not by the process itself, which would close its output with what is left in it.
+        process.toHandle().destroyForcibly();
+        reads(line -> false);
+        process.waitFor();
+    }
+
+    /** Waits until it ends by itself. */
+    void ends() throws IOException, InterruptedException {
+        reads(line -> false);
+        int code = process.waitFor();
+        if (code != 0) {
+            throw new AssertionError("exit code " + code + " after " + said.size() + " lines: " + Files.readString(errors));
+        }
+    }
+
+    List<Move> moves() {
+        return said.stream().flatMap(line -> Move.parse(line).stream()).toList();
+    }
+}
