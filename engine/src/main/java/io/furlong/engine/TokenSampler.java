@@ -20,6 +20,9 @@ import org.bytedeco.pytorch.global.torch;
  * token's position. So a row's outcome depends on that row's logits and seed, on no generator's state and on no other row.
  */
 final class TokenSampler {
+    /** Of a truncated distribution so many of the likeliest tokens are looked at first; most often they are enough. */
+    private static final int LOOKED_AT = 64;
+
     private final LogitEdits edits;
 
     /** What was chosen; {@link #NOT_A_NUMBER} as token if the logits held one. */
@@ -142,24 +145,24 @@ final class TokenSampler {
     }
 
     private static int drawTruncated(float[] probs, SamplingParams params, double u) {
-        long[] order = descending(probs);
-        double before = 0;
-        double kept = 0;
-        int count = 0;
-        float least = (float) (probs[token(order[0])] * params.minP());
-        for (long entry : order) {
-            float p = probs[token(entry)];
-            if (params.topK() > 0 && count >= params.topK() || before > params.topP() || p < least) {
-                break;
+        int looked = Math.min(probs.length, params.topK() > 0 ? Math.max(params.topK(), LOOKED_AT) : LOOKED_AT);
+        while (true) {
+            long[] order = likeliest(probs, looked);
+            double kept = 0;
+            int count = 0;
+            float least = (float) (probs[token(order[0])] * params.minP());
+            while (count < order.length && !(params.topK() > 0 && count >= params.topK() || kept > params.topP() || probs[token(order[count])] < least)) {
+                kept += probs[token(order[count++])];
             }
-            before += p;
-            kept += p;
-            count++;
+            if (count == order.length && looked < probs.length) {
+                looked = Math.min(probs.length, 8 * looked);
+                continue;
+            }
+            return kept > 0 ? draw(probs, order, count, u * kept) : Pick.NOT_A_NUMBER;
         }
-        if (!(kept > 0)) {
-            return Pick.NOT_A_NUMBER;
-        }
-        double target = u * kept;
+    }
+
+    private static int draw(float[] probs, long[] order, int count, double target) {
         double sum = 0;
         for (int i = 0; i < count; i++) {
             sum += probs[token(order[i])];
@@ -170,14 +173,24 @@ final class TokenSampler {
         return token(order[count - 1]);
     }
 
-    /** Token ids by falling probability, equal ones by rising id; the bits of a float ≥ 0 sort like the float. */
-    private static long[] descending(float[] probs) {
-        long[] order = new long[probs.length];
+    /** The {@code most} likeliest tokens by falling probability, equal ones by rising id; the bits of a float ≥ 0 sort like the float. */
+    private static long[] likeliest(float[] probs, int most) {
+        long[] kept = new long[Math.min(probs.length, 2 * most)];
+        int n = 0;
+        long limit = Long.MAX_VALUE;
         for (int v = 0; v < probs.length; v++) {
-            order[v] = (long) ~Float.floatToIntBits(probs[v]) << 32 | v;
+            long entry = (long) ~Float.floatToIntBits(probs[v]) << 32 | v;
+            if (entry < limit) {
+                kept[n++] = entry;
+                if (n == kept.length && n > most) {
+                    Arrays.sort(kept);
+                    n = most;
+                    limit = kept[most - 1];
+                }
+            }
         }
-        Arrays.sort(order);
-        return order;
+        Arrays.sort(kept, 0, n);
+        return Arrays.copyOf(kept, Math.min(n, most));
     }
 
     private static int token(long entry) {

@@ -7,14 +7,21 @@ import io.furlong.torch.TorchThread;
 import io.furlong.wire.GenerateRequest;
 import io.furlong.wire.SamplingParams;
 import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.stream.IntStream;
 import java.util.Optional;
 import java.util.Set;
 import org.bytedeco.pytorch.global.torch;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The choice of a token and its log-prob, against the definition worked out by hand. */
 class TokenSamplerTest {
@@ -64,6 +71,33 @@ class TokenSamplerTest {
         int[] counts = counts(SamplingParams.builder().minP(0.3).build(), 3_000);
         assertThat(counts[1]).isPositive();
         assertThat(counts[0] + counts[3] + counts[4]).isZero();
+    }
+
+    @ParameterizedTest
+    @ValueSource(doubles = {0.05, 0.5, 0.9, 0.999})
+    void topPKeepsTheFewestThatReachItInAWideVocabularyToo(double topP) {
+        Random random = new Random(3);
+        float[] wide = new float[3000];
+        for (int v = 0; v < wide.length; v++) {
+            wide[v] = (float) (2 * random.nextGaussian());
+        }
+        double[] probs = softmax(wide, 1);
+        int[] byProbability = IntStream.range(0, wide.length).boxed().sorted(Comparator.comparingDouble(v -> -probs[v])).mapToInt(v -> v).toArray();
+        Set<Integer> allowed = new HashSet<>();
+        double before = 0;
+        for (int v : byProbability) {
+            if (before <= topP) {
+                allowed.add(v);
+            }
+            before += probs[v];
+        }
+        Set<Integer> drawn = new HashSet<>();
+        for (int seed = 0; seed < 2000; seed++) {
+            drawn.add(sample(List.of(request(SamplingParams.builder().topP(topP).build(), seed)), wide).getFirst().token());
+        }
+        assertThat(allowed).containsAll(drawn);
+        // Some of the least likely that are allowed come up among so many draws.
+        assertThat(drawn.stream().mapToDouble(v -> probs[v]).min().orElseThrow()).isLessThanOrEqualTo(probs[byProbability[allowed.size() / 2]]);
     }
 
     @Test

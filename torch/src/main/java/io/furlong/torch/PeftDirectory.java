@@ -130,13 +130,31 @@ public final class PeftDirectory {
         }
         List<String> missing = new ArrayList<>();
         for (JsonNode target : targets) {
-            if (modules.stream().noneMatch(module -> names(target.asText(), module))) {
+            if (modules.stream().noneMatch(module -> names(target.asText(), module)) && !isExcluded(file, peft, target.asText())) {
                 missing.add(target.asText());
             }
         }
         if (!missing.isEmpty()) {
             throw new CheckpointException(file + ": target_modules names " + String.join(", ", missing) + ", but " + WEIGHTS + " has no such tensors for this model");
         }
+    }
+
+    /** {@code exclude_modules}: names or path ends, or one regular expression on the whole path, as in PEFT. */
+    private static boolean isExcluded(Path file, JsonNode peft, String module) {
+        JsonNode excluded = peft.path("exclude_modules");
+        if (excluded.isTextual()) {
+            try {
+                return Pattern.compile(excluded.asText()).matcher(module).matches();
+            } catch (PatternSyntaxException e) {
+                throw new CheckpointException(file + ": exclude_modules \"" + excluded.asText() + "\" is not a regular expression", e);
+            }
+        }
+        for (JsonNode one : excluded) {
+            if (names(one.asText(), module)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private static boolean names(String target, String module) {

@@ -163,6 +163,16 @@ class RefusalTest {
         }
     }
 
+    @Test
+    void aTargetThatTheAdapterExcludesNeedsNoTensors() throws Exception {
+        Path folder = copy(Fixtures.own().resolve("adapters/llama-qv-r2-rslora"), "excluding");
+        change(folder.resolve("adapter_config.json"), config -> config.setAll((ObjectNode) parse(
+                "{\"target_modules\": [\"q_proj\", \"v_proj\", \"model.layers.0.self_attn.k_proj\"], \"exclude_modules\": [\"k_proj\"]}")));
+        try (LoraWeights read = PeftDirectory.read(folder, llama())) {
+            assertThat(read.targets()).containsExactlyInAnyOrder(Projection.Q, Projection.V);
+        }
+    }
+
     private static void assertRefused(Runnable load, String... parts) {
         assertThatThrownBy(load::run).isInstanceOf(CheckpointException.class).hasMessageContainingAll(parts)
                 .satisfies(e -> assertThat(e.getMessage()).doesNotContain("\n"));

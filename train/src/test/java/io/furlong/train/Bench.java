@@ -38,15 +38,14 @@ import java.util.Set;
 
 /** The reference model with adapters and samples made from seeds. */
 final class Bench {
-    static final BaseModel BASE = BaseModel.load(fixtures().resolve("models/llama-gqa"));
+    static final BaseModel BASE = BaseModel.load(shipped().resolve("models/llama-gqa"));
     static final int VOCAB = BASE.config().vocabSize();
 
     private Bench() {}
 
-    static Path fixtures() {
-        String property = System.getProperty("furlong.fixtures");
+    static Path shipped() {
         try {
-            return property != null ? Path.of(property) : Path.of(Bench.class.getResource("/fixtures").toURI());
+            return Path.of(Bench.class.getResource("/fixtures").toURI());
         } catch (URISyntaxException e) {
             throw new IllegalStateException(e);
         }

@@ -13,7 +13,7 @@ import java.util.OptionalDouble;
  *
  * @param device          such as {@code cpu} or {@code cuda:0}
  * @param model           the base model's directory as the user gave it
- * @param tokensGenerated response tokens that engines produced for training
+ * @param tokensGenerated response tokens of all requests, also of attempts that were not trained and of evaluations
  * @param tokensTrained   response tokens of groups in committed steps
  */
 public record RunSummary(long seed, Duration wall, String device, String model, long tokensGenerated, long tokensTrained,
