@@ -21,6 +21,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -100,15 +101,22 @@ class RouterRoutingTest {
             SglangSampler sampler = new SglangSampler(fleet, Rig.LIMITS);
             engines.forEach(SglangDouble::restart);
             CountDownLatch gate = new CountDownLatch(1);
-            engines.forEach(e -> e.next("/v1/models", new Fault.Hang(gate)));
+            CountDownLatch arrived = new CountDownLatch(30);
+            engines.forEach(e -> {
+                e.next("/v1/models", new Fault.Hang(gate));
+                e.always(r -> {
+                    if (r.path().equals("/generate")) {
+                        arrived.countDown();
+                    }
+                    return new Fault.None();
+                });
+            });
             List<Callable<SampleResult>> work = new ArrayList<>();
             for (int i = 0; i < 30; i++) {
                 work.add(() -> sampler.sample(request(v2)));
             }
             List<Future<SampleResult>> all = work.stream().map(threads::submit).toList();
-            while (engines.stream().mapToLong(e -> e.calls().stream().filter(c -> c.equals("POST /generate")).count()).sum() < 30 + 6 * 2) {
-                Thread.onSpinWait();
-            }
+            assertThat(arrived.await(20, TimeUnit.SECONDS)).as("all have met a worker without it").isTrue();
             gate.countDown();
             for (Future<SampleResult> one : all) {
                 assertThat(one.get().tokenIds()).isNotEmpty();
@@ -125,20 +133,20 @@ class RouterRoutingTest {
         try (RouterDouble router = new RouterDouble(RouterDouble.Kind.GATEWAY, List.of());
                 Fleet fleet = Fleet.managing(http, router.url(), urls(), config, Duration.ofSeconds(20))) {
             awaitReady(fleet, 3);
-            awaitWorkers(fleet, router, 3);
+            router.awaitWorkers(3);
             engines.get(1).always(r -> new Fault.Hang(never));
             TestArtifact v2 = publishTwo(fleet);
-            awaitWorkers(fleet, router, 2);
+            router.awaitWorkers(2);
             assertThat(router.workers()).doesNotContain(urls().get(1));
             engines.get(1).always(r -> new Fault.None());
             never.countDown();
             fleet.look();
             awaitReady(fleet, 3);
-            awaitWorkers(fleet, router, 3);
+            router.awaitWorkers(3);
             assertThat(engines.get(1).loaded()).contains(v2.stamp().servedName());
             router.restartEmpty();
             fleet.look();
-            awaitWorkers(fleet, router, 3);
+            router.awaitWorkers(3);
         }
     }
 
@@ -156,16 +164,6 @@ class RouterRoutingTest {
     private static void awaitReady(Fleet fleet, int n) throws InterruptedException {
         if (!fleet.roster().await(() -> fleet.roster().ready().size() == n, Duration.ofSeconds(20))) {
             throw new AssertionError("not ready: " + fleet.engines());
-        }
-    }
-
-    private static void awaitWorkers(Fleet fleet, RouterDouble router, int n) throws InterruptedException {
-        long end = System.nanoTime() + Duration.ofSeconds(20).toNanos();
-        while (router.workers().size() != n) {
-            if (System.nanoTime() > end) {
-                throw new AssertionError("router has " + router.workers() + ", engines " + fleet.engines());
-            }
-            Thread.onSpinWait();
         }
     }
 }

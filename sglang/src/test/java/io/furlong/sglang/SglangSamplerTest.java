@@ -177,7 +177,7 @@ class SglangSamplerTest {
             engine.pause(true);
             int before = engine.generates().size();
             CompletableFuture<SampleResult> held = rig.apart(() -> rig.sampler.sample(rig.request("a", a.stamp())));
-            awaitGenerate(engine, before + 1);
+            engine.awaitGenerates(before + 1);
             rig.sampler.abort(rig.registration);
             assertThat(failure(held)).isEqualTo(Kind.ABORTED);
             assertThat(rig.fleet.counters().snapshot().writtenOff()).isEqualTo(1);
@@ -199,12 +199,6 @@ class SglangSamplerTest {
             }
             assertThat(rig.fleet.engines()).allSatisfy(e -> assertThat(e.inFlight()).isEqualTo(4));
             rig.engines.forEach(e -> e.holdRunning(false));
-        }
-    }
-
-    private static void awaitGenerate(SglangDouble engine, int atLeast) {
-        while (engine.generates().size() < atLeast) {
-            Thread.onSpinWait();
         }
     }
 

@@ -113,11 +113,9 @@ public final class Chaos {
     }
 
     private int awaitNoConnections() throws InterruptedException {
-        CountDownLatch never = new CountDownLatch(1);
-        int open = engines.stream().mapToInt(SglangDouble::openConnections).sum();
-        for (int i = 0; i < 100 && open > 0; i++) {
-            never.await(50, TimeUnit.MILLISECONDS);
-            open = engines.stream().mapToInt(SglangDouble::openConnections).sum();
+        int open = 0;
+        for (SglangDouble engine : engines) {
+            open += engine.awaitNoConnections(Duration.ofSeconds(5));
         }
         return open;
     }

@@ -16,6 +16,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -35,6 +37,7 @@ public final class RouterDouble implements AutoCloseable {
     private final TinyServer server;
     private final HttpClient client = HttpClient.newHttpClient();
     private final ReentrantLock lock = new ReentrantLock();
+    private final Condition changed = lock.newCondition();
     private final Map<String, URI> workers = new LinkedHashMap<>();
     private final List<String> calls = new CopyOnWriteArrayList<>();
     private int turn;
@@ -63,6 +66,22 @@ public final class RouterDouble implements AutoCloseable {
         }
     }
 
+    /** Returns when it has so many workers. */
+    public void awaitWorkers(int n) throws InterruptedException {
+        long left = TimeUnit.SECONDS.toNanos(20);
+        lock.lockInterruptibly();
+        try {
+            while (workers.size() != n) {
+                if (left <= 0) {
+                    throw new AssertionError("after 20 s the router has the workers " + workers.values());
+                }
+                left = changed.awaitNanos(left);
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
     /** Lists this as another rank of a worker it has. */
     public void addRank(URI worker, int rank) {
         lock.lock();
@@ -78,6 +97,7 @@ public final class RouterDouble implements AutoCloseable {
         lock.lock();
         try {
             workers.put("w" + ids++, worker);
+            changed.signalAll();
         } finally {
             lock.unlock();
         }
@@ -89,6 +109,7 @@ public final class RouterDouble implements AutoCloseable {
         lock.lock();
         try {
             workers.clear();
+            changed.signalAll();
         } finally {
             lock.unlock();
         }
@@ -119,6 +140,7 @@ public final class RouterDouble implements AutoCloseable {
         if (request.path().startsWith("/workers/") && request.method().equals("DELETE")) {
             lock.lock();
             try {
+                changed.signalAll();
                 return workers.remove(request.path().substring(9)) == null ? Reply.json(404, "{\"error\":\"x\",\"code\":\"WORKER_NOT_FOUND\"}") : Reply.json(202, "{}");
             } finally {
                 lock.unlock();
@@ -156,6 +178,7 @@ public final class RouterDouble implements AutoCloseable {
         lock.lock();
         try {
             workers.put("w" + ids++, URI.create(body.path("url").asText()));
+            changed.signalAll();
         } finally {
             lock.unlock();
         }

@@ -57,7 +57,8 @@ public final class RouterProcess implements AutoCloseable {
         try (HttpClient client = HttpClient.newHttpClient()) {
             long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(120);
             while (System.nanoTime() < end) {
-                // Nothing tells when it is up but asking; the process's end is the only thing to wait on in between.
+                // Nothing tells when it has all its workers but asking: it takes them in after it listens, and logs that in words of each release's
+                // own. The process's end is the only thing to wait on in between.
                 if (process.waitFor(200, TimeUnit.MILLISECONDS)) {
                     throw new IllegalStateException("the router ended with " + process.exitValue() + ": " + Files.readString(log));
                 }

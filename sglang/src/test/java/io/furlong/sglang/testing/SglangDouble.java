@@ -12,6 +12,7 @@ import io.furlong.wire.RejectedRequest;
 import io.furlong.wire.WireJson;
 import java.io.IOException;
 import java.net.URI;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -22,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
@@ -71,7 +73,8 @@ public final class SglangDouble implements AutoCloseable {
     private boolean holdRunning;
     private boolean unreadable;
     private boolean updating;
-    private int life;
+    private volatile int life;
+    private final Set<Thread> hanging = new HashSet<>();
     private final List<Served> served = new CopyOnWriteArrayList<>();
     private final List<JsonNode> generates = new CopyOnWriteArrayList<>();
     private final List<String> calls = new CopyOnWriteArrayList<>();
@@ -128,6 +131,7 @@ public final class SglangDouble implements AutoCloseable {
             known.clear();
             counters.clear();
             pending.clear();
+            hanging.forEach(Thread::interrupt);
             updating = false;
             paused = false;
         });
@@ -189,8 +193,14 @@ public final class SglangDouble implements AutoCloseable {
         }
     }
 
-    public int openConnections() {
-        return server.openConnections();
+    /** Waits until all are closed. @return how many are open when the time is over */
+    public int awaitNoConnections(Duration limit) throws InterruptedException {
+        return server.awaitNoConnections(limit);
+    }
+
+    /** Returns when so many generations have come in since the start, answered or not. */
+    public void awaitGenerates(int atLeast) throws InterruptedException {
+        await(() -> generates.size() >= atLeast);
     }
 
     /** Returns when so many generations are in the server, waiting or running. */
@@ -222,6 +232,7 @@ public final class SglangDouble implements AutoCloseable {
 
     private Reply handle(Request request) throws IOException, InterruptedException {
         calls.add(request.method() + " " + request.path());
+        int mine = life;
         Fault fault = fault(request);
         return switch (fault) {
             case Fault.None n -> answer(request);
@@ -231,13 +242,8 @@ public final class SglangDouble implements AutoCloseable {
                 Reply whole = answer(request);
                 yield whole.cutAfter(whole.body().length / 2);
             }
-            case Fault.Hang(java.util.concurrent.CountDownLatch until) -> {
-                int mine = life;
-                while (!until.await(50, TimeUnit.MILLISECONDS)) {
-                    if (mine != life) {
-                        throw new IOException("killed");
-                    }
-                }
+            case Fault.Hang(CountDownLatch until) -> {
+                hang(until, mine);
                 yield answer(request);
             }
             case Fault.Alter(java.util.function.UnaryOperator<String> change) -> {
@@ -245,6 +251,22 @@ public final class SglangDouble implements AutoCloseable {
                 yield Reply.json(whole.status(), change.apply(new String(whole.body(), java.nio.charset.StandardCharsets.UTF_8)));
             }
         };
+    }
+
+    /** Until the latch opens; who kills the server ends it. */
+    private void hang(CountDownLatch until, int mine) throws IOException, InterruptedException {
+        lock.lock();
+        try {
+            alive(mine);
+            hanging.add(Thread.currentThread());
+        } finally {
+            lock.unlock();
+        }
+        try {
+            until.await();
+        } finally {
+            locked(() -> hanging.remove(Thread.currentThread()));
+        }
     }
 
     private Fault fault(Request request) {
@@ -293,9 +315,10 @@ public final class SglangDouble implements AutoCloseable {
     }
 
     private Reply generate(JsonNode body) throws IOException, RejectedRequest, InterruptedException {
-        generates.add(body);
         lock.lockInterruptibly();
         try {
+            generates.add(body);
+            changed.signalAll();
             int mine = life;
             while (paused) {
                 changed.await();

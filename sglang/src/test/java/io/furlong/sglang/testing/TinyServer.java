@@ -12,8 +12,11 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.HashSet;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * HTTP/1.1 on loopback, small enough to misbehave on purpose: connections can be cut before, after or in the middle of an answer, and the
@@ -54,7 +57,10 @@ public final class TinyServer implements AutoCloseable {
 
     private final Handler handler;
     private final int port;
-    private final Set<Socket> connections = ConcurrentHashMap.newKeySet();
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Condition closed = lock.newCondition();
+    /** Open ones; guarded by {@code lock}. */
+    private final Set<Socket> connections = new HashSet<>();
     private volatile ServerSocket listener;
     private volatile Thread acceptor = Thread.currentThread();
 
@@ -69,8 +75,18 @@ public final class TinyServer implements AutoCloseable {
         return URI.create("http://127.0.0.1:" + port);
     }
 
-    public int openConnections() {
-        return connections.size();
+    /** Waits until all are closed. @return how many are open when the time is over */
+    public int awaitNoConnections(Duration limit) throws InterruptedException {
+        long left = limit.toNanos();
+        lock.lockInterruptibly();
+        try {
+            while (!connections.isEmpty() && left > 0) {
+                left = closed.awaitNanos(left);
+            }
+            return connections.size();
+        } finally {
+            lock.unlock();
+        }
     }
 
     /** Refuses connections from now on and cuts those that are open. */
@@ -89,7 +105,12 @@ public final class TinyServer implements AutoCloseable {
 
     /** Cuts every open connection; new ones are accepted. */
     public void cutAll() {
-        connections.forEach(TinyServer::close);
+        lock.lock();
+        try {
+            connections.forEach(TinyServer::close);
+        } finally {
+            lock.unlock();
+        }
     }
 
     /** Listens again, on the same port. */
@@ -120,7 +141,7 @@ public final class TinyServer implements AutoCloseable {
             while (!mine.isClosed()) {
                 try {
                     Socket connection = mine.accept();
-                    connections.add(connection);
+                    opened(connection);
                     Thread.ofVirtual().start(() -> serve(connection));
                 } catch (IOException e) {
                     return;
@@ -145,7 +166,26 @@ public final class TinyServer implements AutoCloseable {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } finally {
+            closed(connection);
+        }
+    }
+
+    private void opened(Socket connection) {
+        lock.lock();
+        try {
+            connections.add(connection);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void closed(Socket connection) {
+        lock.lock();
+        try {
             connections.remove(connection);
+            closed.signalAll();
+        } finally {
+            lock.unlock();
         }
     }
 
