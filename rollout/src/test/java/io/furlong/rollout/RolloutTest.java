@@ -111,7 +111,9 @@ class RolloutTest {
     @Test
     void aCallThatNeverReturnsIsWrittenOffAtTheDeadline() throws Exception {
         CountDownLatch never = new CountDownLatch(1);
+        CountDownLatch called = new CountDownLatch(1);
         try (RolloutFixture f = new RolloutFixture((r, n) -> {
+            called.countDown();
             while (true) {
                 try {
                     never.await();
@@ -122,9 +124,7 @@ class RolloutTest {
             }
         }, LIMITS, 40)) {
             Adapter a = f.registry.activate("a", Configs.basic().shape(1, 1).staleness(0).build());
-            while (f.rollout.ledger(a.registration()).map(LedgerSnapshot::inFlight).orElse(0L) == 0) {
-                Thread.onSpinWait();
-            }
+            called.await();
             f.registry.state("a", AdapterState.RETIRING);
             LedgerSnapshot last = f.rollout.awaitEnded(a.registration(), Duration.ofMillis(50)).orElseThrow();
             assertThat(last.retired()).isEqualTo(1);
@@ -180,14 +180,14 @@ class RolloutTest {
     @Test
     void aPausedAdapterIsAdmittedNothingNew() throws Exception {
         Semaphore answers = new Semaphore(0);
+        CountDownLatch called = new CountDownLatch(8);
         try (RolloutFixture f = new RolloutFixture((r, n) -> {
+            called.countDown();
             answers.acquire();
             return RecordingSampler.RIGHT.answer(r, n);
         }, LIMITS, 40)) {
             Adapter a = f.registry.activate("a", Configs.basic().shape(8, 1).staleness(0).build());
-            while (f.rollout.ledger(a.registration()).map(LedgerSnapshot::inFlight).orElse(0L) < 8) {
-                Thread.onSpinWait();
-            }
+            called.await();
             f.registry.state("a", AdapterState.PAUSED);
             answers.release(1000);
             f.trainUntil("a", 1); // what was running finishes, and the step it completes is taken
