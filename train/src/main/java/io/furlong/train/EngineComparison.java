@@ -24,9 +24,6 @@ final class EngineComparison {
         this.tokensAtOnce = tokensAtOnce;
     }
 
-    /** Whether a comparison also scores under the base, which is once a step. */
-    enum Kl { MEASURED, LEFT_OUT }
-
     /** Output tokens {@code from} to {@code to} of a sample, made by one version. */
     record MadeBy(int from, int to, long version) {
         /** Parts of a sample by the version that made them; one part unless weights were replaced under the running sequence. */
@@ -44,9 +41,9 @@ final class EngineComparison {
     }
 
     /** A group whose scores go to a tally. */
-    record Ask(Learner learner, Group group, Tally tally, Kl kl) {
+    record Ask(Learner learner, Group group, Tally tally) {
         boolean measuresKl() {
-            return kl == Kl.MEASURED && learner.config().loss().kl() == 0;
+            return learner.config().loss().kl() == 0;
         }
     }
 

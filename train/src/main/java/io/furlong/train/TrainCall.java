@@ -198,11 +198,10 @@ final class TrainCall {
             }
             Stream<Group> own = batch.groups().stream().filter(g -> g.adapter().equals(name) && g.registration().equals(learner.registration()));
             Stream<Group> compared = switch (options.gap()) {
-                case ONE_GROUP -> own.limit(1);
+                case ONE_GROUP -> batch.stepping().contains(name) ? own.limit(1) : Stream.empty();
                 case ALL_GROUPS -> own;
             };
-            EngineComparison.Kl kl = batch.stepping().contains(name) ? EngineComparison.Kl.MEASURED : EngineComparison.Kl.LEFT_OUT;
-            compared.forEach(group -> asks.add(new EngineComparison.Ask(learner, group, tally, kl)));
+            compared.forEach(group -> asks.add(new EngineComparison.Ask(learner, group, tally)));
         });
         comparison.compare(asks);
     }

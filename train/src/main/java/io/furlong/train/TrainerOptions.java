@@ -22,8 +22,12 @@ public record TrainerOptions(Order order, int tokensPerMicroBatch, Gap gap) {
         BY_GROUP
     }
 
-    /** Of each adapter's groups in a batch, those that are scored again under the weights that made them. */
-    public enum Gap { ONE_GROUP, ALL_GROUPS }
+    /** Of each adapter's groups, those that are scored again under the weights that made them. */
+    public enum Gap {
+        /** One a step, in the batch that completes it. */
+        ONE_GROUP,
+        ALL_GROUPS
+    }
 
     public TrainerOptions {
         if (tokensPerMicroBatch < 1) {
