@@ -18,30 +18,42 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.BooleanSupplier;
 
 /**
  * The connections of one process to all its engines. A deadline covers an exchange as a whole, the last byte of the body included;
- * an exchange past it, or cancelled, loses its connection, so nothing late can arrive anywhere.
+ * an exchange past it, or cancelled, loses its connection, so nothing late can arrive anywhere. What changes an engine or gives it work is
+ * sent only while this process may act.
  */
 public final class Http implements AutoCloseable {
     private static final String JSON = "application/json";
 
     private final HttpClient client;
     private final Optional<String> apiKey;
+    private final BooleanSupplier mayAct;
 
-    private Http(Optional<String> apiKey, Duration connect) {
+    private Http(Optional<String> apiKey, Duration connect, BooleanSupplier mayAct) {
         this.client = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(connect)
                 .executor(Executors.newVirtualThreadPerTaskExecutor()).build();
         this.apiKey = apiKey;
+        this.mayAct = mayAct;
     }
 
     public static Http open() {
-        return new Http(Optional.empty(), Duration.ofSeconds(5));
+        return open(() -> true);
+    }
+
+    /**
+     * @param mayAct asked right before each call that changes an engine or gives it work; while it says no, such a call fails as if there were no
+     *               connection, and nothing is sent. Calls that only look are always sent
+     */
+    public static Http open(BooleanSupplier mayAct) {
+        return new Http(Optional.empty(), Duration.ofSeconds(5), mayAct);
     }
 
     /** @param apiKey sent as {@code Authorization: Bearer}, for servers started with {@code --api-key} or {@code --admin-api-key} */
     public static Http withKey(String apiKey) {
-        return new Http(Optional.of(apiKey), Duration.ofSeconds(5));
+        return new Http(Optional.of(apiKey), Duration.ofSeconds(5), () -> true);
     }
 
     @Override
@@ -55,7 +67,7 @@ public final class Http implements AutoCloseable {
     }
 
     Exchange<byte[]> delete(URI uri) {
-        return new Exchange<>(uri, client.sendAsync(request(uri).DELETE().build(), BodyHandlers.ofByteArray()));
+        return act(uri, request(uri).DELETE().build(), BodyHandlers.ofByteArray());
     }
 
     Exchange<byte[]> post(URI uri, byte[] body) {
@@ -64,7 +76,12 @@ public final class Http implements AutoCloseable {
 
     <T> Exchange<T> post(URI uri, byte[] body, BodyHandler<T> handler) {
         HttpRequest request = request(uri).header("Content-Type", JSON).POST(BodyPublishers.ofByteArray(body)).build();
-        return new Exchange<>(uri, client.sendAsync(request, handler));
+        return act(uri, request, handler);
+    }
+
+    private <T> Exchange<T> act(URI uri, HttpRequest request, BodyHandler<T> handler) {
+        return new Exchange<>(uri, mayAct.getAsBoolean() ? client.sendAsync(request, handler)
+                : CompletableFuture.failedFuture(new ConnectException("not sent: this process may not act now")));
     }
 
     private HttpRequest.Builder request(URI uri) {

@@ -278,8 +278,12 @@ final class Caretaker implements AutoCloseable {
         }
     }
 
-    /** Leaves the last committed version in the adapter's own directory, in PEFT's layout. */
+    /** Leaves the last committed version in the adapter's own directory, in PEFT's layout; not when that is another control plane's business by now. */
     void export(Adapter a) {
+        if (!around.registry().store().mayAct()) {
+            LOG.warn("adapter '{}': not exported to {}: the lease is not held", a.name(), a.config().save());
+            return;
+        }
         around.registry().last(a.registration()).ifPresent(commit -> {
             try {
                 Export.peft(commit.checkpoint(), a.config().save());

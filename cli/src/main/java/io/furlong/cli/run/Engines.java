@@ -26,6 +26,7 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
+import java.util.function.BooleanSupplier;
 
 /**
  * Where a run's rollouts come from: the embedded engine in this process, spoken to over real HTTP on loopback, or a fleet of SGLang servers.
@@ -45,13 +46,16 @@ final class Engines implements AutoCloseable {
         this.open = open;
     }
 
-    /** @throws FleetException when no engine is ready in time */
-    static Engines start(RunConfig config, BaseModel base, RunObserver observer) throws IOException, FleetException, InterruptedException {
+    /**
+     * @param mayAct asked before every call that changes an engine or gives it work; nothing is sent while it says no
+     * @throws FleetException when no engine is ready in time
+     */
+    static Engines start(RunConfig config, BaseModel base, BooleanSupplier mayAct, RunObserver observer) throws IOException, FleetException, InterruptedException {
         Deque<AutoCloseable> open = new ArrayDeque<>();
         try {
             return switch (config.engine()) {
-                case EngineConfig.Embedded embedded -> embedded(config, embedded, base, observer, open);
-                case EngineConfig.Fleet fleet -> fleet(config, fleet, open);
+                case EngineConfig.Embedded embedded -> embedded(config, embedded, base, mayAct, observer, open);
+                case EngineConfig.Fleet fleet -> fleet(config, fleet, mayAct, open);
             };
         } catch (IOException | FleetException | InterruptedException | RuntimeException e) {
             closeAll(open);
@@ -59,7 +63,8 @@ final class Engines implements AutoCloseable {
         }
     }
 
-    private static Engines embedded(RunConfig config, EngineConfig.Embedded engine, BaseModel base, RunObserver observer, Deque<AutoCloseable> open)
+    private static Engines embedded(RunConfig config, EngineConfig.Embedded engine, BaseModel base, BooleanSupplier mayAct, RunObserver observer,
+            Deque<AutoCloseable> open)
             throws FleetException, InterruptedException {
         EngineOptions options = EngineOptions.builder(config.model())
                 .enableDeterministicInference(config.repeatability() == RunConfig.Repeatability.DETERMINISTIC)
@@ -70,17 +75,17 @@ final class Engines implements AutoCloseable {
                 .build();
         EngineServer server = EngineServer.start(options, base);
         open.push(server);
-        Http http = Http.open();
+        Http http = Http.open(mayAct);
         open.push(http);
         URI url = URI.create("http://" + options.host() + ":" + server.port());
         Fleet fleet = Fleet.direct(http, List.of(url), FleetConfig.DIRECT.withPublish(FleetConfig.Publish.ELSEWHERE), PATIENCE);
         open.push(fleet);
-        return new Engines(new SglangSampler(fleet, SamplerLimits.DEFAULT), new DirectPublisher(server.engine(), engine.publish(), places(config), observer), fleet, open);
+        return new Engines(new LeaderSampler(new SglangSampler(fleet, SamplerLimits.DEFAULT), mayAct), new DirectPublisher(server.engine(), engine.publish(), places(config), observer), fleet, open);
     }
 
-    private static Engines fleet(RunConfig config, EngineConfig.Fleet engine, Deque<AutoCloseable> open)
+    private static Engines fleet(RunConfig config, EngineConfig.Fleet engine, BooleanSupplier mayAct, Deque<AutoCloseable> open)
             throws IOException, FleetException, InterruptedException {
-        Http http = Http.open();
+        Http http = Http.open(mayAct);
         open.push(http);
         FleetConfig how = FleetConfig.DIRECT.withPublish(switch (engine.publish()) {
             case VERSIONED -> FleetConfig.Publish.VERSIONED;
@@ -93,7 +98,7 @@ final class Engines implements AutoCloseable {
         Fleet fleet = engine.managed().isEmpty() ? Fleet.at(http, engine.url(), routing, how, PATIENCE)
                 : Fleet.managing(http, engine.url(), engine.managed(), how, PATIENCE);
         open.push(fleet);
-        return new Engines(new SglangSampler(fleet, SamplerLimits.DEFAULT), new FleetPublisher(fleet, ModelShape.read(config.model())), fleet, open);
+        return new Engines(new LeaderSampler(new SglangSampler(fleet, SamplerLimits.DEFAULT), mayAct), new FleetPublisher(fleet, ModelShape.read(config.model())), fleet, open);
     }
 
     /** Adapter places an engine of our own gets: one a slot where weights are replaced in place, else what the file's adapters need and at

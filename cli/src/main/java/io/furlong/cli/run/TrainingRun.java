@@ -8,6 +8,7 @@ import io.furlong.cli.report.RunSummary;
 import io.furlong.control.AdapterRegistry;
 import io.furlong.control.AdapterRegistry.Request;
 import io.furlong.control.DeadlineWatch;
+import io.furlong.control.LeaseLostException;
 import io.furlong.control.LedgerView;
 import io.furlong.control.Limits;
 import io.furlong.control.PublishLane;
@@ -114,6 +115,8 @@ public final class TrainingRun implements AutoCloseable {
     private final List<HealthProbe> probes;
     private final Stop stop;
     private volatile boolean stopping;
+    /** Another control plane has taken over: this process sends nothing, writes nothing and ends. */
+    private volatile boolean leaseLost;
     /** Every adapter of run.yaml is registered, or has ended in an earlier process: the run may be over. */
     private volatile boolean allRegistered;
     private long batches;
@@ -155,14 +158,15 @@ public final class TrainingRun implements AutoCloseable {
             Torch.useThreads(1);
             BaseModel base = opened(BaseModel.load(config.model()));
             HfTokenizer tokenizer = opened(HfTokenizer.load(config.model()));
-            Engines engines = opened(Engines.start(config, base, observer));
+            // Leads before anything is said to an engine.
+            Store store = observer.store(opened(Stores.open(config.store(), this::leaseLost)));
+            Engines engines = opened(Engines.start(config, base, store::mayAct, observer));
             Datasets datasets = opened(new Datasets(tokenizer, config.seed(), base.config().contextLength()));
             boolean deterministic = config.repeatability() == RunConfig.Repeatability.DETERMINISTIC;
             trainer = opened(new Trainer(base, config.model().getFileName().toString(), deterministic ? TrainerOptions.DETERMINISTIC : TrainerOptions.DEFAULT,
                     observer.disk()));
             Rewards rewards = new Rewards(Set.copyOf(config.customRewards()));
             RolloutLimits limits = limits(config);
-            Store store = observer.store(opened(Stores.open(config.store())));
             registry = AdapterRegistry.open(Limits.of(config.lora().maxAdapters(), engines.publisher()::adapterPlaces, publishing(config)),
                     List.of(new TrainingCheck(base.config(), config.lora().maxRank()), new RolloutCheck(rewards, datasets, limits), engines.check()), store, clock,
                     new VersionDirectories(List.of(directory)));
@@ -234,7 +238,11 @@ public final class TrainingRun implements AutoCloseable {
         publishListeners.add(listener);
     }
 
-    /** Registers what run.yaml names, leaving alone what an earlier process of this store has under way; then trains until it is to stop. */
+    /**
+     * Registers what run.yaml names, leaving alone what an earlier process of this store has under way; then trains until it is to stop.
+     *
+     * @throws LeaseLostException when another control plane has taken over the store: nothing more is sent or written, what is committed is its
+     */
     public RunSummary run() throws RefusedException, InterruptedException {
         Map<String, Recovered> recovered = new LinkedHashMap<>();
         for (Recovered r : registry.recovered()) {
@@ -254,9 +262,23 @@ public final class TrainingRun implements AutoCloseable {
             rollout.start();
             allRegistered = true;
             adapterEnded();
+            if (leaseLost) {
+                stop();
+            }
             loop();
         }
+        if (leaseLost) {
+            throw new LeaseLostException("store: another control plane leads now; this one has ended. Started again, it waits for its turn");
+        }
         return finish();
+    }
+
+    /** Called by the store on any thread, once. */
+    private void leaseLost() {
+        leaseLost = true;
+        if (allRegistered) {
+            stop();
+        }
     }
 
     /** An adapter that an earlier process saw to its end, if this run is what is left of that one's: others of it are still under way. */

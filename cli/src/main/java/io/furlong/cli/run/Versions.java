@@ -1,9 +1,10 @@
 package io.furlong.cli.run;
 
 import io.furlong.cli.config.EngineConfig;
+import io.furlong.control.AdapterRegistry;
+import io.furlong.control.LeaseLostException;
 import io.furlong.core.Adapter;
 import io.furlong.core.PolicyStamp;
-import io.furlong.core.StepLog;
 import io.furlong.train.Prepared;
 import io.furlong.train.Trainer;
 import java.io.IOException;
@@ -14,10 +15,17 @@ import java.nio.file.Path;
  *
  * @param directory where version directories go; every engine sees it
  */
-record Versions(StepLog log, Trainer trainer, EngineConfig.Publish publish, Path directory) {
-    /** Written and synced; not committed yet. */
+record Versions(AdapterRegistry registry, Trainer trainer, EngineConfig.Publish publish, Path directory) {
+    /**
+     * Written and synced; not committed yet. No other control plane is ever given the same number, so none writes the same directory.
+     *
+     * @throws LeaseLostException when this process may not write where others see it
+     */
     Prepared next(Adapter adapter) throws IOException {
-        long version = log.nextVersion(adapter.registration());
+        long version = registry.nextVersion(adapter.registration());
+        if (!registry.store().mayAct()) {
+            throw new LeaseLostException("store: the lease could not be renewed in time; nothing is written until it is held again");
+        }
         return switch (publish) {
             case VERSIONED -> trainer.prepare(adapter.name(), version, directory);
             case SLOT -> trainer.prepare(adapter.name(), version, directory, name -> PolicyStamp.slotName(adapter.slot()));

@@ -47,10 +47,20 @@ final class ChildProcess {
         process.waitFor();
     }
 
-    /** Waits until it ends by itself. */
-    void ends() throws IOException, InterruptedException {
+    /** Sends it a signal, such as STOP. */
+    void signal(String name) throws IOException, InterruptedException {
+        new ProcessBuilder("kill", "-" + name, Long.toString(process.pid())).inheritIO().start().waitFor();
+    }
+
+    /** Waits until it ends by itself, and gives its exit code. */
+    int exitCode() throws IOException, InterruptedException {
         reads(line -> false);
-        int code = process.waitFor();
+        return process.waitFor();
+    }
+
+    /** Waits until it ends by itself, well. */
+    void ends() throws IOException, InterruptedException {
+        int code = exitCode();
         if (code != 0) {
             throw new AssertionError("exit code " + code + " after " + said.size() + " lines: " + Files.readString(errors));
         }
