@@ -6,6 +6,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.jar.JarEntry;
 import java.util.jar.JarOutputStream;
 
@@ -14,6 +16,8 @@ import java.util.jar.JarOutputStream;
  * Such an archive needs jars, so directories on the class path are packed first.
  */
 final class Launcher {
+    private static Optional<Launcher> shared = Optional.empty();
+
     private final Path directory;
     private final String classPath;
     private final Path archive;
@@ -24,8 +28,19 @@ final class Launcher {
         this.archive = directory.resolve("classes.jsa");
     }
 
-    static Launcher in(Path directory) throws IOException {
-        Files.createDirectories(directory);
+    /** One for all tests of this process; the archive is there when it returns. */
+    static synchronized Launcher shared() throws Exception {
+        if (shared.isEmpty()) {
+            Path directory = Files.createTempDirectory("furlong-crash-");
+            directory.toFile().deleteOnExit();
+            Launcher launcher = in(directory);
+            launcher.start(RunProcess.class, "first", SmallRun.deterministic(directory.resolve("first"), Map.of("sort", 1)).write().file().toString()).ends();
+            shared = Optional.of(launcher);
+        }
+        return shared.get();
+    }
+
+    private static Launcher in(Path directory) throws IOException {
         List<String> path = new ArrayList<>();
         for (String element : System.getProperty("java.class.path").split(File.pathSeparator)) {
             Path p = Path.of(element);

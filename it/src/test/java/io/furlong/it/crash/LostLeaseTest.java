@@ -44,7 +44,7 @@ class LostLeaseTest {
         Path model = SmallRun.HOME.resolve("models/furlong-tiny");
         try (EngineServer engine = EngineServer.start(EngineOptions.builder(model).maxLorasPerBatch(16).maxLoraRank(4).build());
                 EngineDoor door = new EngineDoor(URI.create("http://127.0.0.1:" + engine.port()))) {
-            ChildProcess sleeper = Launcher.in(directory.resolve("classes")).start(RunProcess.class, "sleeper", run(model, store, door.url()).toString());
+            ChildProcess sleeper = Launcher.shared().start(RunProcess.class, "sleeper", run(model, store, door.url()).toString());
             try {
                 assertThat(door.await("/load_lora_adapter", 3)).as("a run under way: %s", door.posts()).isTrue();
                 sleeper.signal("STOP");

@@ -7,6 +7,7 @@ import io.furlong.core.Adapter;
 import io.furlong.core.PolicyStamp;
 import io.furlong.core.RegistrationId;
 import io.furlong.core.RegistrySnapshot;
+import io.furlong.core.TrainBatch;
 import io.furlong.it.crash.Move.Point;
 import io.furlong.train.checkpoint.DiskObserver;
 import java.lang.reflect.InvocationTargetException;
@@ -17,6 +18,7 @@ import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -34,12 +36,19 @@ final class Moves implements RunObserver {
     private static final Pattern VERSION = Pattern.compile("(?:\\.unfinished-)?([^/.]+)\\.[0-9a-f]{12}@v(\\d+)-[0-9a-f]{12}(?:/(.*))?$");
 
     private final BiConsumer<Move, Path> consumer;
+    private final Consumer<Sampled> samples;
     /** Guarded by this. */
     private final Map<RegistrationId, Long> shown = new HashMap<>();
 
     /** @param consumer gets each move with the path that it is about; the root where it is about none */
     Moves(BiConsumer<Move, Path> consumer) {
+        this(consumer, sample -> { });
+    }
+
+    /** @param samples gets each sample that is about to be trained */
+    Moves(BiConsumer<Move, Path> consumer, Consumer<Sampled> samples) {
         this.consumer = consumer;
+        this.samples = samples;
     }
 
     private synchronized void tell(Move move, Path path) {
@@ -106,6 +115,11 @@ final class Moves implements RunObserver {
     public void publishing(PublishMove move, PolicyStamp stamp) {
         String name = stamp.servedName();
         tell(at(Point.valueOf(move.name()), ENGINE, name.substring(0, name.indexOf('.')), stamp));
+    }
+
+    @Override
+    public synchronized void training(TrainBatch batch) {
+        batch.groups().forEach(g -> g.samples().forEach(s -> samples.accept(Sampled.of(g, s))));
     }
 
     /** To be subscribed to the registry. */

@@ -10,6 +10,7 @@ import io.furlong.core.Adapter;
 import io.furlong.core.PolicyStamp;
 import io.furlong.core.RegistryView;
 import java.io.IOException;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.InstantSource;
@@ -30,6 +31,7 @@ import java.util.function.BiConsumer;
  */
 record SmallRun(Path directory, String head, Map<String, Integer> steps) {
     static final int GROUPS = 2;
+    static final int STALENESS = 1;
     static final Path HOME = Path.of(System.getProperty("furlong.it.home", "..")).toAbsolutePath().normalize();
 
     SmallRun {
@@ -39,6 +41,12 @@ record SmallRun(Path directory, String head, Map<String, Integer> steps) {
     /** Everything in one process, bit for bit repeatable. */
     static SmallRun deterministic(Path directory, Map<String, Integer> steps) {
         return new SmallRun(directory, "deterministic: true\n", steps);
+    }
+
+    /** The engines in processes of their own; generation goes on while the trainer trains. */
+    static SmallRun asynchronous(Path directory, Map<String, Integer> steps, URI engines) {
+        return new SmallRun(directory, "engine: {url: '" + engines + "', routing: direct, adapter_dir: " + directory.resolve("versions")
+                + ", sglang_server_concurrency: 8}\n", steps);
     }
 
     Path file() {
@@ -57,7 +65,7 @@ record SmallRun(Path directory, String head, Map<String, Integer> steps) {
     SmallRun write() throws IOException {
         Files.createDirectories(directory);
         StringBuilder yaml = new StringBuilder(head + "seed: 7\nmodel: " + HOME.resolve("models/furlong-tiny") + "\nstore: " + store()
-                + "\nlora: {max_adapters: 2, max_rank: 4}\ndefaults: {rollout_batch_size: " + GROUPS + ", n_samples_per_prompt: 2, rank: 4, alpha: 8, rm_type: exact_match,"
+                + "\nlora: {max_adapters: 2, max_rank: 4}\ndefaults: {rollout_batch_size: " + GROUPS + ", n_samples_per_prompt: 2, max_staleness: " + STALENESS + ", rank: 4, alpha: 8, rm_type: exact_match,"
                 + " input_key: text, label_key: label, optimizer: {lr: 3.0e-3}, sampling: {temperature: 1.0, max_new_tokens: 4}}\nadapters:\n");
         steps.forEach((name, n) -> yaml.append("  ").append(name).append(": {num_step: ").append(n).append(", data: ")
                 .append(HOME.resolve("examples/quickstart").resolve(name).resolve("train.jsonl")).append("}\n"));
