@@ -36,6 +36,11 @@ final class ChildProcess {
         return false;
     }
 
+    /** What it said on its standard error. */
+    String errors() throws IOException {
+        return Files.readString(errors);
+    }
+
     List<String> said() {
         return said;
     }

