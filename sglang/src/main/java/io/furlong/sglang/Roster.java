@@ -199,9 +199,8 @@ final class Roster {
         });
     }
 
-    /** The embedded engine keeps its counts right. */
     private static boolean taints(Engine engine, Ending ending) {
-        return ending.tainting() && !engine.facts.map(EngineFacts::embedded).orElse(false);
+        return ending.tainting() && mayLeak(engine);
     }
 
     private void health(Engine engine, Ending ending) {
@@ -289,7 +288,7 @@ final class Roster {
     void loaded(Engine engine, HeldVersion version, Taint taint) {
         lockedRun(() -> {
             Holding holding = new Holding(Optional.of(version));
-            holding.tainted = taint == Taint.TAINTED;
+            holding.tainted = taint == Taint.TAINTED && mayLeak(engine);
             Holding before = engine.holdings.put(version.name(), holding);
             if (before != null) {
                 holding.inFlight = before.inFlight;
@@ -315,7 +314,7 @@ final class Roster {
             }
             Holding holding = engine.holdings.computeIfAbsent(version.name(), n -> new Holding(Optional.of(version)));
             holding.dismissed = true;
-            holding.tainted |= taint == Taint.TAINTED && !engine.facts.map(EngineFacts::embedded).orElse(false);
+            holding.tainted |= taint == Taint.TAINTED && mayLeak(engine);
             settleLeaks(engine);
             tendIfUnloadable(engine, version.name());
         });
@@ -326,7 +325,7 @@ final class Roster {
 
     /**
      * Compares with what the engine lists: what is gone is gone, with its taint; what an earlier process of ours left behind is booked as
-     * tainted.
+     * tainted, since that one's requests may have been cut off; the embedded engine is rid of it at once.
      */
     void listed(Engine engine, Map<String, String> pathByName) {
         lockedRun(() -> {
@@ -336,7 +335,7 @@ final class Roster {
                 boolean ours = version != null && version.path().toString().equals(path);
                 if (!engine.holdings.containsKey(name) && !ours && Names.ours(name)) {
                     Holding foreign = new Holding(Optional.empty());
-                    foreign.tainted = true;
+                    foreign.tainted = mayLeak(engine);
                     foreign.dismissed = true;
                     engine.holdings.put(name, foreign);
                 }
@@ -390,6 +389,11 @@ final class Roster {
 
     private boolean holds(Engine engine, HeldVersion version) {
         return holding(engine, version.name()).flatMap(h -> h.version).filter(version::same).isPresent();
+    }
+
+    /** The embedded engine keeps its counts right. */
+    private static boolean mayLeak(Engine engine) {
+        return !engine.facts.map(EngineFacts::embedded).orElse(false);
     }
 
     private static Optional<Holding> holding(Engine engine, String name) {
