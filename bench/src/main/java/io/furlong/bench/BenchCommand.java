@@ -20,12 +20,12 @@ import picocli.CommandLine.Spec;
 
 /** {@code furlong bench}: runs what is named and prints figures, machine and versions. */
 @Command(name = "bench", mixinStandardHelpOptions = true, description = "Measures decode, training, both at once, adapters together, and what a fleet of engines asks for.",
-        footer = {"", "Let nothing else run on the machine meanwhile.", "", "Example:", "  furlong bench decode train --shape tiny --threads 1"})
+        footer = {"", "Let nothing else run on the machine meanwhile.", "", "Example:", "  furlong bench decode train --shape tiny --threads 1", "  furlong bench chaos --seconds 60 --seed 2"})
 public final class BenchCommand implements FurlongCommand {
     /** What can be measured. */
-    enum What { DECODE, TRAIN, CONCURRENT, TOGETHER, CLIENT }
+    enum What { DECODE, TRAIN, CONCURRENT, TOGETHER, CLIENT, PUBLISH, CHAOS }
 
-    @Parameters(arity = "1..*", paramLabel = "WHAT", description = "Any of: decode, train, concurrent, together, client.")
+    @Parameters(arity = "1..*", paramLabel = "WHAT", description = "Any of: decode, train, concurrent, together, client, publish, chaos.")
     private List<What> what = List.of();
 
     @Option(names = "--shape", defaultValue = "TINY", description = "tiny or m135, for decode and train (default: tiny).")
@@ -39,6 +39,12 @@ public final class BenchCommand implements FurlongCommand {
 
     @Option(names = "--steps", paramLabel = "N", defaultValue = "10", description = "Optimizer steps of each run in together (default: ${DEFAULT-VALUE}).")
     private int steps;
+
+    @Option(names = "--seconds", paramLabel = "N", defaultValue = "60", description = "How long chaos lasts (default: ${DEFAULT-VALUE}).")
+    private int seconds;
+
+    @Option(names = "--seed", paramLabel = "N", defaultValue = "1", description = "Of the faults in chaos (default: ${DEFAULT-VALUE}).")
+    private long seed;
 
     @Option(names = "--home", paramLabel = "DIR", defaultValue = ".", description = "Where models and examples are (default: the current directory).")
     private Path home = Path.of(".");
@@ -61,6 +67,8 @@ public final class BenchCommand implements FurlongCommand {
                 case CONCURRENT -> new ConcurrentBench(root.resolve("models/furlong-tiny"), repeat, Duration.ofSeconds(4)).run();
                 case TOGETHER -> new TogetherBench(root, steps, repeat).run();
                 case CLIENT -> new ClientBench(repeat).run();
+                case PUBLISH -> new PublishBench(root.resolve("models/furlong-tiny"), repeat).run();
+                case CHAOS -> new ChaosBench(Duration.ofSeconds(seconds), seed).run();
             });
         }
         PrintWriter out = spec.commandLine().getOut();

@@ -8,12 +8,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
-import java.util.stream.Stream;
 
 /**
  * Whole runs over HTTP: n adapters trained together against the same adapters one after another, all asynchronous. Once with few sequences in
@@ -65,8 +63,8 @@ final class TogetherBench {
 
     /** Wall time of a run's loop, start of model and engine left out. */
     private double seconds(Load load, List<String> names) throws Exception {
-        Path directory = Files.createTempDirectory("furlong-bench");
-        try {
+        try (ScratchDirectory scratch = ScratchDirectory.create()) {
+            Path directory = scratch.path();
             StringBuilder yaml = new StringBuilder("model: " + home.resolve("models/furlong-tiny") + "\nstore: memory\nlora: {max_rank: 8}\n"
                     + "defaults: {num_step: " + steps + ", rollout_batch_size: " + load.prompts() + ", n_samples_per_prompt: " + load.samples()
                     + ", max_staleness: 1, rank: 8, alpha: 16, rm_type: exact_match, input_key: text, label_key: label, "
@@ -82,12 +80,6 @@ final class TogetherBench {
                     throw new IllegalStateException("an adapter failed: " + summary.adapters());
                 }
                 return Repeat.seconds(start);
-            }
-        } finally {
-            try (Stream<Path> files = Files.walk(directory)) {
-                for (Path f : files.sorted(Comparator.reverseOrder()).toList()) {
-                    Files.delete(f);
-                }
             }
         }
     }

@@ -118,6 +118,11 @@ public final class Fleet implements AutoCloseable {
         return roster.views();
     }
 
+    /** Waits until so many engines take requests. @return false when the time is over first */
+    public boolean awaitReady(int engines, Duration limit) throws InterruptedException {
+        return roster.await(() -> roster.ready().size() >= engines, limit);
+    }
+
     /** What happened since the start, counted. */
     public FleetCounters counters() {
         return counters;

@@ -8,21 +8,25 @@ import io.furlong.core.PublishException.Blame;
 import io.furlong.core.RegistrationId;
 import io.furlong.sglang.Loading.Outcome;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Brings versions into force on a fleet.
  *
- * <p>The publish set is the engines that are ready when a publish starts. One that fails or is late leaves the set and gets no traffic
- * until it has caught up; the version comes into force when every other, at least one, holds it and its canary did not object. An answer
+ * <p>The publish set is the engines that are ready when a publish starts. One that fails, or takes far longer than the others, leaves the
+ * set and gets no traffic until it has caught up, so a hanging engine holds up nobody; the version comes into force when every other, at least one, holds it and its canary did not object. An answer
  * that is wrong on every engine that was tried is the adapter's fault, and costs no engine; wrong on some, those engines leave. The first
  * version of a registration goes to one engine alone first, since a bad adapter can end the process that serves it; when that happens
  * again and again, it is the adapter that fails.
@@ -30,6 +34,10 @@ import org.slf4j.LoggerFactory;
 public final class FleetPublisher implements AdapterPublisher {
     /** So many engines down under one adapter are no coincidence. */
     private static final int MOST_DOWN = 3;
+    /** One that needs so many times what half of the others needed is not waited for... */
+    private static final int STRAGGLER = 2;
+    /** ...but half a second more it always has. */
+    private static final Duration LEAST_PATIENCE = Duration.ofMillis(500);
     private static final Logger LOG = LoggerFactory.getLogger(FleetPublisher.class);
 
     private final Fleet fleet;
@@ -55,7 +63,7 @@ public final class FleetPublisher implements AdapterPublisher {
             pilot(version, set, outcomes);
         }
         set.removeAll(outcomes.keySet());
-        outcomes.putAll(loadAll(version, set));
+        outcomes.putAll(loadAll(version, set, !outcomes.isEmpty()));
         conclude(version, outcomes);
     }
 
@@ -87,24 +95,67 @@ public final class FleetPublisher implements AdapterPublisher {
         conclude(version, outcomes);
     }
 
-    private Map<Engine, Outcome> loadAll(HeldVersion version, List<Engine> set) throws InterruptedException {
-        Map<Engine, Future<Outcome>> running = new LinkedHashMap<>();
+    /** What came of it on one engine. */
+    private record Done(Engine engine, Outcome outcome) {}
+
+    /**
+     * On all at once. Returns when all are done, or when some hold it and others take far longer than half of them did: those are not waited
+     * for, and what comes of them is seen to when it comes.
+     */
+    private Map<Engine, Outcome> loadAll(HeldVersion version, List<Engine> set, boolean heldAlready) throws InterruptedException {
+        BlockingQueue<Done> done = new LinkedBlockingQueue<>();
+        List<Future<?>> running = new ArrayList<>();
+        long start = System.nanoTime();
         for (Engine engine : set) {
-            running.put(engine, fleet.tasks().submit(() -> fleet.loading().load(engine, version)));
+            running.add(fleet.tasks().submit(() -> done.add(new Done(engine, load(version, engine)))));
         }
         Map<Engine, Outcome> outcomes = new LinkedHashMap<>();
-        for (Map.Entry<Engine, Future<Outcome>> one : running.entrySet()) {
-            try {
-                outcomes.put(one.getKey(), one.getValue().get());
-            } catch (ExecutionException e) {
-                LOG.error("Loading {} on {} failed", version.name(), one.getKey(), e.getCause());
-                outcomes.put(one.getKey(), new Outcome.Failed("fault in the load: " + e.getCause()));
-            } catch (InterruptedException e) {
-                running.values().forEach(f -> f.cancel(true));
-                throw e;
+        boolean held = heldAlready;
+        OptionalLong patience = OptionalLong.empty();
+        try {
+            while (outcomes.size() < set.size()) {
+                Done next = held && patience.isPresent() ? done.poll(patience.getAsLong() - System.nanoTime(), TimeUnit.NANOSECONDS) : done.take();
+                if (next == null) {
+                    leave(version, set.size() - outcomes.size(), done);
+                    return outcomes;
+                }
+                outcomes.put(next.engine(), next.outcome());
+                held |= next.outcome() instanceof Outcome.Loaded;
+                if (patience.isEmpty() && 2 * outcomes.size() >= set.size()) {
+                    long half = System.nanoTime() - start;
+                    patience = OptionalLong.of(System.nanoTime() + Math.max(LEAST_PATIENCE.toNanos(), (STRAGGLER - 1) * half));
+                }
             }
+            return outcomes;
+        } catch (InterruptedException e) {
+            running.forEach(f -> f.cancel(true));
+            throw e;
         }
-        return outcomes;
+    }
+
+    private Outcome load(HeldVersion version, Engine engine) throws InterruptedException {
+        try {
+            return fleet.loading().load(engine, version);
+        } catch (RuntimeException e) {
+            LOG.error("Loading {} on {} failed", version.name(), engine, e);
+            return new Outcome.Failed("fault in the load: " + e);
+        }
+    }
+
+    /** Sees to stragglers once they are done. Having left the publish set they are not ready until they hold the version. */
+    private void leave(HeldVersion version, int stragglers, BlockingQueue<Done> done) {
+        LOG.info("{} comes into force without {} engine(s) that are slow to load it", version.name(), stragglers);
+        fleet.tasks().submit(() -> {
+            for (int i = 0; i < stragglers; i++) {
+                Done late = done.take();
+                count(late.outcome());
+                if (late.outcome() instanceof Outcome.Loaded && !fleet.roster().requires(version.stamp())) {
+                    fleet.roster().leftBehind(late.engine(), version, Roster.Taint.CLEAN);
+                }
+                seeTo(version, late.engine(), late.outcome());
+            }
+            return stragglers;
+        });
     }
 
     private void conclude(HeldVersion version, Map<Engine, Outcome> outcomes) throws PublishException, InterruptedException {
@@ -115,18 +166,24 @@ public final class FleetPublisher implements AdapterPublisher {
             fleet.roster().bringIntoForce(version);
         }
         for (Map.Entry<Engine, Outcome> one : outcomes.entrySet()) {
-            switch (one.getValue()) {
-                case Outcome.Loaded l -> { }
-                case Outcome.Failed(String reason) -> fleet.setAside(one.getKey(), reason);
-                case Outcome.WentDown(String reason) -> fleet.setAside(one.getKey(), reason);
-                case Outcome.Rejected(String reason) when !passed.isEmpty() -> fleet.reject(one.getKey(), version.name() + ": " + reason);
-                case Outcome.Unfit(String reason) when !passed.isEmpty() -> fleet.reject(one.getKey(), version.name() + ": " + reason);
-                case Outcome.Rejected r -> { }
-                case Outcome.Unfit u -> { }
+            boolean fault = one.getValue() instanceof Outcome.Failed || one.getValue() instanceof Outcome.WentDown;
+            if (fault || !passed.isEmpty()) {
+                seeTo(version, one.getKey(), one.getValue());
             }
         }
         if (passed.isEmpty()) {
             throw verdict(version, outcomes);
+        }
+    }
+
+    /** What an engine's outcome means for it when others hold the version. */
+    private void seeTo(HeldVersion version, Engine engine, Outcome outcome) throws InterruptedException {
+        switch (outcome) {
+            case Outcome.Loaded l -> { }
+            case Outcome.Failed(String reason) -> fleet.setAside(engine, reason);
+            case Outcome.WentDown(String reason) -> fleet.setAside(engine, reason);
+            case Outcome.Rejected(String reason) -> fleet.reject(engine, version.name() + ": " + reason);
+            case Outcome.Unfit(String reason) -> fleet.reject(engine, version.name() + ": " + reason);
         }
     }
 

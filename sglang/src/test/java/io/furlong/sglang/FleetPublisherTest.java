@@ -71,7 +71,7 @@ class FleetPublisherTest {
             TestArtifact v2 = rig.version("a", 2, 0.3);
             Path elsewhere = root.resolve("elsewhere");
             AdapterFiles.write(elsewhere, TestArtifact.RANK, 0.3, "other");
-            rig.engines.getFirst().preload(new TestArtifact("a", v2.stamp(), elsewhere, v2.delta()));
+            rig.engines.getFirst().preload(new TestArtifact("a", v2.stamp(), elsewhere, v2.delta(), TestArtifact.RANK));
             assertThatThrownBy(() -> rig.publisher.publish(v2)).isInstanceOfSatisfying(PublishException.class, e -> assertThat(e.blame()).isEqualTo(Blame.ENGINES));
         }
     }
@@ -300,6 +300,25 @@ class FleetPublisherTest {
             rig.fleet.look();
             rig.awaitState(1, EngineState.READY);
             assertThat(server.loaded()).hasSize(3);
+        }
+    }
+
+    @Test
+    void anEngineThatHangsHoldsUpNoPublishAndIsReadyOnceItHoldsTheVersionAfterAll() throws Exception {
+        try (Rig rig = new Rig(root, 3, Quirks.RELEASED)) {
+            rig.publisher.publish(rig.version("a", 1, 0));
+            SglangDouble slow = rig.engines.get(2);
+            CountDownLatch gate = new CountDownLatch(1);
+            slow.next("/load_lora_adapter", new Fault.Hang(gate));
+            TestArtifact v2 = rig.version("a", 2, 0.3);
+            rig.publisher.publish(v2);
+            assertThat(gate.getCount()).as("it still hangs").isEqualTo(1);
+            assertThat(rig.view(2).state()).isEqualTo(EngineState.JOINING);
+            assertThat(rig.view(0).state()).isEqualTo(EngineState.READY);
+            gate.countDown();
+            rig.awaitState(2, EngineState.READY);
+            assertThat(slow.loaded()).contains(v2.stamp().servedName());
+            assertThat(slow.calls().stream().filter(c -> c.equals("POST /load_lora_adapter"))).as("loads of two versions").hasSize(2);
         }
     }
 

@@ -19,6 +19,8 @@ import java.util.Map;
 public final class AdapterFiles {
     public static final int HIDDEN = 16;
     public static final int LAYERS = 2;
+    /** A and B of two linear layers, float32. */
+    public static final int BYTES_A_RANK = LAYERS * 2 * 2 * HIDDEN * 4;
     /** The tiny model. */
     public static final ModelShape SHAPE = new ModelShape(LAYERS, HashModel.VOCAB, 4096, Map.of("q_proj", new ModelShape.Linear(HIDDEN, HIDDEN),
             "k_proj", new ModelShape.Linear(HIDDEN, HIDDEN), "v_proj", new ModelShape.Linear(HIDDEN, HIDDEN), "o_proj", new ModelShape.Linear(HIDDEN, HIDDEN)));

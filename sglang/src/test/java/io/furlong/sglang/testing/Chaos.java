@@ -49,8 +49,32 @@ public final class Chaos {
      */
     public record Tenant(String name, int dispatched, int trained, Map<SamplerException.Kind, Integer> lost, int steps, int late, int wrong, String failed) {}
 
-    /** What was left at the end. */
-    public record Report(List<Tenant> tenants, List<EngineView> engines, int mostLoadedAboveTainted, int faults, int connectionsLeft) {}
+    /**
+     * What was left at the end.
+     *
+     * @param tenants the first is the bad one
+     */
+    public record Report(List<Tenant> tenants, List<EngineView> engines, int mostLoadedAboveTainted, int faults, int connectionsLeft) {
+        /** Attempts that neither came back nor were reported as lost. */
+        public int unaccounted() {
+            return tenants.stream().mapToInt(t -> t.dispatched() - t.trained() - t.lost().values().stream().mapToInt(Integer::intValue).sum()).sum();
+        }
+
+        /** Samples made by other weights than their stamp says. */
+        public int wrong() {
+            return tenants.stream().mapToInt(Tenant::wrong).sum();
+        }
+
+        /** Good adapters that failed, or took no step in the second half. */
+        public int stopped() {
+            return (int) tenants.stream().skip(1).filter(t -> !t.failed().isEmpty() || t.late() == 0).count();
+        }
+
+        /** Engines that the bad adapter took down with it. */
+        public int lostToBadAdapter() {
+            return (int) engines.stream().filter(e -> e.reason().contains(tenants.getFirst().name() + ".")).count();
+        }
+    }
 
     private final Path root;
     private final int adapters;

@@ -10,18 +10,23 @@ import java.nio.file.Path;
 import java.util.List;
 
 /** A version as the trainer would hand it over, on disk, with the probe's log-probs by {@link HashModel}. */
-public record TestArtifact(String adapter, PolicyStamp stamp, Path directory, HashModel.Delta delta) implements AdapterArtifact {
+public record TestArtifact(String adapter, PolicyStamp stamp, Path directory, HashModel.Delta delta, int rank) implements AdapterArtifact {
     public static final int RANK = 4;
 
     /** @param effect nats by which it moves log-probs; 0 for a first version, NaN for one gone bad */
     public static TestArtifact make(Path root, String adapter, RegistrationId registration, long version, double effect) {
+        return make(root, adapter, registration, version, effect, RANK);
+    }
+
+    /** @param rank by which its file grows: {@link AdapterFiles#BYTES_A_RANK} each */
+    public static TestArtifact make(Path root, String adapter, RegistrationId registration, long version, double effect, int rank) {
         try {
             Path draft = Files.createTempDirectory(Files.createDirectories(root), "draft");
-            AdapterFiles.write(draft, RANK, effect, adapter + registration + version);
+            AdapterFiles.write(draft, rank, effect, adapter + registration + version);
             HashModel.Delta delta = AdapterFiles.read(draft);
             PolicyStamp stamp = new PolicyStamp(registration, version, version - 1, delta.digest(), PolicyStamp.versionedName(adapter, registration, version, delta.digest()));
             Path directory = Files.move(draft, root.resolve(stamp.servedName()));
-            return new TestArtifact(adapter, stamp, directory, delta);
+            return new TestArtifact(adapter, stamp, directory, delta, rank);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -29,12 +34,7 @@ public record TestArtifact(String adapter, PolicyStamp stamp, Path directory, Ha
 
     /** The same weights under a slot's name. */
     public TestArtifact inSlot(int slot) {
-        return new TestArtifact(adapter, new PolicyStamp(stamp.registration(), stamp.version(), stamp.step(), stamp.digest(), PolicyStamp.slotName(slot)), directory, delta);
-    }
-
-    @Override
-    public int rank() {
-        return RANK;
+        return new TestArtifact(adapter, new PolicyStamp(stamp.registration(), stamp.version(), stamp.step(), stamp.digest(), PolicyStamp.slotName(slot)), directory, delta, rank);
     }
 
     @Override
