@@ -51,6 +51,17 @@ final class Engines implements AutoCloseable {
         return urls;
     }
 
+    /** What stands before each engine. */
+    List<Front> fronts() {
+        return fronts;
+    }
+
+    /** kill -9 of one engine; nobody listens at its front's address any more either. */
+    void kill(int engine) throws IOException, InterruptedException {
+        processes.get(engine).kill();
+        fronts.get(engine).close();
+    }
+
     List<Front.Served> served() {
         return fronts.stream().flatMap(f -> f.served().stream()).toList();
     }

@@ -49,6 +49,12 @@ record SmallRun(Path directory, String head, Map<String, Integer> steps) {
                 + ", sglang_server_concurrency: 8}\n", steps);
     }
 
+    /** The same through a router, whose list of workers is not our business. */
+    static SmallRun routed(Path directory, Map<String, Integer> steps, URI router) {
+        return new SmallRun(directory, "engine: {url: '" + router + "', routing: router, adapter_dir: " + directory.resolve("versions")
+                + ", sglang_server_concurrency: 8}\n", steps);
+    }
+
     Path file() {
         return directory.resolve("run.yaml");
     }
