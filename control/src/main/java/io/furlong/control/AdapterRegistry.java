@@ -233,7 +233,7 @@ public final class AdapterRegistry implements RegistryView, StepLog {
     }
 
     /**
-     * Ends an adapter. While it drains it may be told to end now; the other way round changes nothing.
+     * Ends an adapter; at once where it has nothing in force yet. While it drains it may be told to end now; the other way round changes nothing.
      *
      * @param why one line; empty text when there is nothing to say
      */
@@ -246,9 +246,10 @@ public final class AdapterRegistry implements RegistryView, StepLog {
             if (before.isPresent() && (mode == Mode.DRAIN || before.get().mode() == Mode.NOW)) {
                 return r;
             }
-            Retirement retirement = before.map(Retirement::now).orElse(new Retirement(mode, cause, now, now.plus(limits.drain()), why));
+            Retirement retirement = before.map(Retirement::now)
+                    .orElse(new Retirement(r.state() == AdapterState.PENDING ? Mode.NOW : mode, cause, now, now.plus(limits.drain()), why));
             return move(r.withRetirement(retirement), Trigger.RETIRE, "retiring",
-                    Map.of("mode", mode.name().toLowerCase(), "cause", cause.name().toLowerCase(), "why", why));
+                    Map.of("mode", retirement.mode().name().toLowerCase(), "cause", cause.name().toLowerCase(), "why", why));
         } finally {
             writer.unlock();
         }

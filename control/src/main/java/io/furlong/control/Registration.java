@@ -23,7 +23,7 @@ public record Registration(RegistrationId id, String name, String tenant, long o
     /** As other rooms see it. */
     public Adapter adapter() {
         return new Adapter(name, id, slot, state, progress.inForce(), progress.step(), progress.targetStep(), accumulated, config,
-                reason());
+                reason(), retirement.filter(r -> r.mode() == Retirement.Mode.DRAIN).isPresent() ? Adapter.Ending.DRAIN : Adapter.Ending.NOW);
     }
 
     /** Why it failed, or is ending otherwise than by finishing. */

@@ -44,7 +44,11 @@ class RegistryTest {
         assertThat(registry.snapshot().find("a").orElseThrow().admits()).isTrue();
         step(registry, r, 1);
         registry.retire("a", Retirement.Mode.DRAIN, Retirement.Cause.FINISHED, "");
-        assertThat(registry.snapshot().find("a").orElseThrow().sampleable()).isFalse();
+        assertThat(registry.snapshot().find("a").orElseThrow()).satisfies(a -> {
+            assertThat(a.admits()).as("nothing new").isFalse();
+            assertThat(a.draining()).as("its step is finished").isTrue();
+            assertThat(a.sampleable()).isTrue();
+        });
         step(registry, r, 2);
         registry.stopped(r.id());
         registry.cleaned(r.id());
@@ -197,6 +201,7 @@ class RegistryTest {
         clock.advance(Duration.ofSeconds(60));
         watch.expire();
         assertThat(registry.live("a").orElseThrow().retirement().orElseThrow().mode()).isEqualTo(Retirement.Mode.NOW);
+        assertThat(registry.snapshot().find("a").orElseThrow().sampleable()).isFalse();
         assertThat(watch.nextExpiry()).isEmpty();
     }
 

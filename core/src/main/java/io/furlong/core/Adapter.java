@@ -11,9 +11,24 @@ import java.util.Optional;
  * @param targetStep  the step at which it ends; {@code Integer.MAX_VALUE} when only other rules end it
  * @param accumulated groups accumulated by the trainer towards the next step
  * @param reason      why it failed, or ended otherwise than by finishing; empty text when nothing to say
+ * @param ending      what becomes of what it has under way, once it is {@link AdapterState#RETIRING}
  */
 public record Adapter(String name, RegistrationId registration, int slot, AdapterState state, Optional<PolicyStamp> inForce,
-                      long step, long targetStep, int accumulated, AdapterConfig config, String reason) {
+                      long step, long targetStep, int accumulated, AdapterConfig config, String reason, Ending ending) {
+    /** How a registration ends. */
+    public enum Ending {
+        /** A step whose groups are all under way is finished first. */
+        DRAIN,
+        /** Everything under way is dropped. */
+        NOW
+    }
+
+    /** One that, if it is ending, ends now. */
+    public Adapter(String name, RegistrationId registration, int slot, AdapterState state, Optional<PolicyStamp> inForce, long step, long targetStep,
+                   int accumulated, AdapterConfig config, String reason) {
+        this(name, registration, slot, state, inForce, step, targetStep, accumulated, config, reason, Ending.NOW);
+    }
+
     /** The step whose weights are in force on the engines; less than {@link #step} while a publish runs or has failed. */
     public long stepInForce() {
         return inForce.map(PolicyStamp::step).orElse(0L);
@@ -21,7 +36,12 @@ public record Adapter(String name, RegistrationId registration, int slot, Adapte
 
     /** True when a request may be sent for it now. */
     public boolean sampleable() {
-        return state.sampleable() && inForce.isPresent();
+        return (state.sampleable() || draining()) && inForce.isPresent();
+    }
+
+    /** True while it is ending and may still finish a step; nothing new is admitted. */
+    public boolean draining() {
+        return state == AdapterState.RETIRING && ending == Ending.DRAIN;
     }
 
     /** True when new groups may be admitted; not while weights are in force that a rollback has left behind. */

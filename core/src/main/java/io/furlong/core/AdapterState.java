@@ -26,7 +26,7 @@ public enum AdapterState {
     /** Ended by a fault, with its reason. Terminal; the last committed version stays exportable. */
     FAILED;
 
-    /** True when requests may be sent under this adapter. */
+    /** True when requests may be sent under this adapter; while it is {@link #RETIRING} its {@link Adapter#draining} decides. */
     public boolean sampleable() {
         return this == ACTIVE || this == PAUSED;
     }

@@ -80,6 +80,8 @@ final class AdapterStream {
     private int pausesInARow;
     private Instant pausedUntil = Instant.MIN;
     private boolean faulty;
+    /** After this step it ends; {@code Long.MAX_VALUE} unless it drains. */
+    private long lastStep = Long.MAX_VALUE;
     private boolean retired;
     private boolean preparing;
 
@@ -157,6 +159,33 @@ final class AdapterStream {
         }
         preparing = false;
         filteredInStep.clear();
+    }
+
+    /** The registration ends as soon as the step that it is at is committed, at once if not all groups of that step are under way. */
+    void drain(Adapter newer) {
+        lastStep = Math.min(lastStep, newer.step() + 1);
+        seen(newer);
+        endIfDrained();
+    }
+
+    private void endIfDrained() {
+        if (draining() && !preparing && !canFinishStep()) {
+            retire();
+        }
+    }
+
+    private boolean draining() {
+        return lastStep != Long.MAX_VALUE;
+    }
+
+    /** Whether the next step could be completed with what is open, nothing new being admitted. */
+    private boolean canFinishStep() {
+        int open = training.size() + line.size();
+        if (open < config().rolloutBatchSize() || steps() >= Math.min(lastStep, adapter.targetStep())) {
+            return false;
+        }
+        return remaining() == 0 || overtaking()
+                || line.keySet().stream().skip(remaining() - 1L).findFirst().filter(last -> last < prompts.firstGivenBack().orElse(Long.MAX_VALUE)).isPresent();
     }
 
     /** The registration has ended: nothing more is admitted or trained; what is still being made ends when its calls return. */
@@ -258,7 +287,7 @@ final class AdapterStream {
     }
 
     private void wantRows() {
-        if (!retired && !faulty && prompts.wantsRows()) {
+        if (!retired && !draining() && !faulty && prompts.wantsRows()) {
             surroundings.readRows(this);
         }
     }
@@ -296,6 +325,7 @@ final class AdapterStream {
             pausedUntil = Instant.MIN;
             judge(a);
         }
+        endIfDrained();
         surroundings.changed(this);
     }
 
@@ -350,6 +380,7 @@ final class AdapterStream {
                 countFailure(detail);
             }
         }
+        endIfDrained();
         surroundings.changed(this);
     }
 
@@ -369,6 +400,7 @@ final class AdapterStream {
         }
         end(a, retired ? new Outcome.Retired() : new Outcome.Filtered(reason));
         countFailure(detail);
+        endIfDrained();
         surroundings.changed(this);
     }
 
@@ -376,6 +408,7 @@ final class AdapterStream {
     void unwanted(Attempt a) {
         if (a.open()) {
             end(a, new Outcome.Retired());
+            endIfDrained();
             surroundings.changed(this);
         }
     }
@@ -439,9 +472,14 @@ final class AdapterStream {
         return want > 0 && ready(want).size() == want ? want : 0;
     }
 
+    /** True when a step takes what is there, and doesn't wait for what stands before it in the line. */
+    private boolean overtaking() {
+        return config().stragglers() == Stragglers.DROP && limits.schedule() == RolloutLimits.Schedule.ASYNCHRONOUS;
+    }
+
     /** The next {@code groups} that may be collected; fewer if they aren't there. */
     private List<Attempt> ready(int groups) {
-        boolean overtaking = config().stragglers() == Stragglers.DROP && limits.schedule() == RolloutLimits.Schedule.ASYNCHRONOUS;
+        boolean overtaking = overtaking();
         long frontMissing = overtaking ? Long.MAX_VALUE : prompts.firstGivenBack().orElse(Long.MAX_VALUE);
         List<Attempt> ready = new ArrayList<>(groups);
         for (Attempt a : line.values()) {
@@ -503,6 +541,7 @@ final class AdapterStream {
         ownStep = account.step();
         filteredInStep.clear();
         dropStale();
+        endIfDrained();
         surroundings.changed(this);
     }
 
@@ -511,6 +550,7 @@ final class AdapterStream {
         preparing = false;
         filteredInStep.clear();
         endTraining(outcome);
+        endIfDrained();
         surroundings.changed(this);
     }
 

@@ -167,8 +167,9 @@ public final class Rollout implements AutoCloseable {
     }
 
     /**
-     * Waits until nothing of an ended registration is open at the engines, in a reward or in a batch; after {@code deadline}
-     * what is left is written off as RETIRED and its results are ignored.
+     * Waits until nothing of an ended registration is open at the engines, in a reward or in a batch; {@code deadline} after it ended
+     * what is left is written off as RETIRED and its results are ignored. While it drains it has not ended: that lasts until its step is
+     * committed, can't be completed, or the registry says that it is to end now.
      *
      * @return the last ledger; empty if the registration never ran
      */
@@ -176,6 +177,9 @@ public final class Rollout implements AutoCloseable {
         streams.lock.lockInterruptibly();
         try {
             streams.apply(parts.registry().snapshot());
+            while (streams.find(registration).filter(s -> !s.isRetired()).isPresent()) {
+                streams.ended.await();
+            }
             if (!awaitUntil(() -> streams.find(registration).isEmpty(), deadline)) {
                 streams.find(registration).filter(AdapterStream::isRetired).ifPresent(AdapterStream::writeOff);
             }

@@ -92,6 +92,9 @@ final class Streams {
             } else if (stream != null && a.state().sampleable()) {
                 a.inForce().ifPresent(pins::inForce);
                 stream.seen(a);
+            } else if (stream != null && a.draining()) {
+                a.inForce().ifPresent(pins::inForce);
+                stream.drain(a);
             } else if (stream != null && (a.state() == AdapterState.RETIRING || a.state() == AdapterState.CLEANUP || a.state().terminal())) {
                 stream.retire();
             }

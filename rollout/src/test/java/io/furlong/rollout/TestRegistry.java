@@ -73,13 +73,18 @@ final class TestRegistry implements RegistryView {
         update(name, a -> new Adapter(a.name(), a.registration(), a.slot(), state, a.inForce(), a.step(), a.targetStep(), 0, a.config(), ""));
     }
 
+    void drain(String name) {
+        update(name, a -> new Adapter(a.name(), a.registration(), a.slot(), AdapterState.RETIRING, a.inForce(), a.step(), a.targetStep(), 0, a.config(), "",
+                Adapter.Ending.DRAIN));
+    }
+
     void step(String name, long step) {
-        update(name, a -> new Adapter(a.name(), a.registration(), a.slot(), a.state(), a.inForce(), step, a.targetStep(), 0, a.config(), ""));
+        update(name, a -> new Adapter(a.name(), a.registration(), a.slot(), a.state(), a.inForce(), step, a.targetStep(), 0, a.config(), "", a.ending()));
     }
 
     void inForce(String name, PolicyStamp stamp) {
         update(name, a -> new Adapter(a.name(), a.registration(), a.slot(), a.state(), Optional.of(stamp), a.step(), a.targetStep(), 0,
-                a.config(), ""));
+                a.config(), "", a.ending()));
     }
 
     void config(String name, AdapterConfig config) {

@@ -204,7 +204,7 @@ final class Caretaker implements AutoCloseable {
     /** A version came into force: evaluate it where that is due, and end the adapter where it is done. */
     void inForce(String name, PolicyStamp stamp) {
         Optional<Adapter> adapter = around.registry().snapshot().find(name, stamp.registration());
-        if (adapter.isEmpty() || tasks.isShutdown()) {
+        if (adapter.isEmpty() || !adapter.get().state().sampleable() || tasks.isShutdown()) {
             return;
         }
         Adapter a = adapter.get();
@@ -213,7 +213,13 @@ final class Caretaker implements AutoCloseable {
             endIfDone(a);
             return;
         }
-        Rollout.Pin pin = around.rollout().pin(stamp);
+        Rollout.Pin pin;
+        try {
+            pin = around.rollout().pin(stamp);
+        } catch (IllegalStateException endedMeanwhile) {
+            LOG.debug("adapter '{}': version {} is not evaluated: {}", name, stamp.version(), endedMeanwhile.getMessage());
+            return;
+        }
         tasks.submit(() -> {
             try (pin) {
                 evaluate(a, stamp, a.config().eval().get(), last);
@@ -233,7 +239,7 @@ final class Caretaker implements AutoCloseable {
             around.progress().evaluated(e);
             around.registry().evaluated(a.registration(), stamp.step(), e.greedyAccuracy());
         } catch (SamplerException | RewardException e) {
-            if (around.registry().snapshot().find(a.name(), a.registration()).map(Adapter::sampleable).orElse(false)) {
+            if (around.registry().snapshot().find(a.name(), a.registration()).map(now -> now.state().sampleable()).orElse(false)) {
                 LOG.warn("adapter '{}': version {} could not be evaluated: {}", a.name(), stamp.version(), e.getMessage());
             }
         } catch (InterruptedException e) {
@@ -258,6 +264,7 @@ final class Caretaker implements AutoCloseable {
             around.rollout().awaitEnded(a.registration(), WRITE_OFF).ifPresent(ledger -> around.progress().ended(a.registration(), ledger));
             Optional<Retirement> how = around.registry().live(a.name()).filter(r -> r.id().equals(a.registration())).flatMap(Registration::retirement);
             if (how.map(r -> r.mode() == Retirement.Mode.DRAIN).orElse(false)) {
+                awaitBoundary();
                 around.lane().awaitIdle(a.registration(), LAST_PUBLISH);
             } else {
                 around.lane().drop(a.registration());
@@ -276,6 +283,12 @@ final class Caretaker implements AutoCloseable {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
+    }
+
+    /** A last step that the loop is committing is with the publish lane once this returns. */
+    private void awaitBoundary() {
+        around.boundary().lock();
+        around.boundary().unlock();
     }
 
     /** Leaves the last committed version in the adapter's own directory, in PEFT's layout; not when that is another control plane's business by now. */
