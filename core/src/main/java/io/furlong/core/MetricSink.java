@@ -7,7 +7,8 @@ public interface MetricSink extends AutoCloseable {
     /**
      * @param adapter the adapter, or empty text for the run
      * @param step    the adapter's optimizer step, or the batch number for the run
-     * @param values  by name, such as {@code reward_mean}; units are in the names
+     * @param values  by name, such as {@code reward_mean}, or with one label, such as {@code engine_logprob_gap_max{engine=http://…}}; units are in
+     *                the names
      */
     void record(String adapter, long step, Map<String, Double> values);
 

@@ -82,7 +82,7 @@ final class Scrape implements PublishLane.Listener {
             row(rows, "furlong.adapter.generated.tokens", r.progress().generatedTokens(), "adapter", r.name());
             row(rows, "furlong.adapter.trained.tokens", r.progress().trainedTokens(), "adapter", r.name());
             ledgers.ledger(r.id()).ifPresent(l -> ledger(rows, r.name(), l));
-            figures.newest(r.name()).forEach((key, value) -> row(rows, "furlong." + key, value, "adapter", r.name()));
+            figures.newest(r.name()).forEach((key, value) -> figure(rows, key, value, r.name()));
         }
         figures.newest("").forEach((key, value) -> row(rows, "furlong.run." + key, value));
         rows.forEach((name, values) -> gauges.computeIfAbsent(name, n -> MultiGauge.builder(n).register(meters)).register(values, true));
@@ -96,6 +96,17 @@ final class Scrape implements PublishLane.Listener {
         Map<String, Map<String, Long>> reasons = Map.of("filtered", l.filtered(), "requeued", l.requeued(), "failed", l.failed());
         reasons.forEach((where, by) -> by.forEach((reason, n) ->
                 row(rows, "furlong.groups", n, "adapter", adapter, "where", where, "reason", reason)));
+    }
+
+    /** A figure's name, and its label if it has one: {@code name{label=value}}. */
+    private static void figure(Map<String, List<MultiGauge.Row<?>>> rows, String key, double value, String adapter) {
+        int label = key.indexOf('{');
+        int equals = key.indexOf('=', label);
+        if (label < 0 || equals < 0 || !key.endsWith("}")) {
+            row(rows, "furlong." + key, value, "adapter", adapter);
+        } else {
+            row(rows, "furlong." + key.substring(0, label), value, "adapter", adapter, key.substring(label + 1, equals), key.substring(equals + 1, key.length() - 1));
+        }
     }
 
     private static void row(Map<String, List<MultiGauge.Row<?>>> rows, String name, Number value, String... tags) {

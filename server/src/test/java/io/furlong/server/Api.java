@@ -30,12 +30,15 @@ final class Api implements AutoCloseable {
     final Store store = Stores.memory();
     final AdapterRegistry registry;
     final ControlServer server;
+    final Figures figures;
     private final HttpClient client = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(Duration.ofSeconds(5)).build();
     private Optional<String> token = Optional.empty();
 
     Api(int adapters) {
         this.registry = AdapterRegistry.open(Limits.of(adapters, () -> 1000), List.of(), store, InstantSource.system(), new VersionDirectories(List.of()));
-        this.server = ControlServer.start(ServerOptions.loopback(0, AdapterConfigReader.plain(Path.of("/runs/adapters"))), registry);
+        ServerOptions options = ServerOptions.loopback(0, AdapterConfigReader.plain(Path.of("/runs/adapters")));
+        this.figures = options.figures();
+        this.server = ControlServer.start(options, registry);
     }
 
     record Answer(int status, JsonNode json, String text, HttpResponse<byte[]> raw) {

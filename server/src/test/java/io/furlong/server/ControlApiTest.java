@@ -131,6 +131,14 @@ class ControlApiTest {
     }
 
     @Test
+    void figures_of_an_adapter_are_scraped_and_those_of_one_engine_name_it() throws Exception {
+        api.post("/adapter_runs", Api.body("a"));
+        api.figures.record("a", 1, java.util.Map.of("logprob_gap_max", 2e-5, "engine_logprob_gap_max{engine=http://10.0.0.1:30000}", 0.25));
+        assertThat(api.get("/metrics").text()).contains("furlong_logprob_gap_max{adapter=\"a\"} 2.0E-5",
+                "furlong_engine_logprob_gap_max{adapter=\"a\",engine=\"http://10.0.0.1:30000\"} 0.25");
+    }
+
+    @Test
     void a_tenant_sees_and_touches_only_its_own() throws Exception {
         String acme = Access.issue(api.store, "acme", "test", java.time.Instant.EPOCH);
         String other = Access.issue(api.store, "other", "test", java.time.Instant.EPOCH);

@@ -101,7 +101,7 @@ final class EngineComparison {
                     continue;
                 }
                 if (part.version() == scored.version()) {
-                    scored.ask().tally().gap(logProbs[at + i], s.logProbs()[t]);
+                    scored.ask().tally().gap(s.engine(), logProbs[at + i], s.logProbs()[t]);
                     if (baseAt.isPresent()) {
                         scored.ask().tally().kl(logProbs[at + i], logProbs[baseAt.getAsInt() + i]);
                     }

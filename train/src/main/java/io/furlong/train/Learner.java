@@ -26,7 +26,7 @@ final class Learner implements AutoCloseable {
     private final LoraWeights weights;
     private final AdamW optimizer;
     private final WeightHistory history = new WeightHistory();
-    private final GapAlarm alarm = new GapAlarm();
+    private final GapAlarms alarms = new GapAlarms();
     private final long seed;
     private AdapterConfig config;
     private PolicyLoss loss;
@@ -183,8 +183,8 @@ final class Learner implements AutoCloseable {
         return history;
     }
 
-    GapAlarm alarm() {
-        return alarm;
+    GapAlarms alarms() {
+        return alarms;
     }
 
     LearningRate schedule() {

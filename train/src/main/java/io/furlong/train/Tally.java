@@ -7,7 +7,6 @@ import io.furlong.train.AdapterReport.Gap;
 import io.furlong.train.loss.KlToBase;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
@@ -25,9 +24,8 @@ final class Tally {
     private double logProbSum;
     private long klTokens;
     private double klSum;
-    private long gapTokens;
-    private double gapSum;
-    private double gapMax;
+    private final GapTally gap = new GapTally();
+    private final SortedMap<String, GapTally> gapByEngine = new TreeMap<>();
 
     private static final class Age {
         private long tokens;
@@ -67,12 +65,10 @@ final class Tally {
         logProbSum += logProb;
     }
 
-    /** One token under the weights that made it. */
-    void gap(double logProb, double oldLogProb) {
-        double gap = Math.abs(logProb - oldLogProb);
-        gapTokens++;
-        gapSum += gap;
-        gapMax = Math.max(gapMax, gap);
+    /** One token under the weights that made it, and the engine that did. */
+    void gap(String engine, double logProb, double oldLogProb) {
+        gap.add(logProb, oldLogProb);
+        gapByEngine.computeIfAbsent(engine, _ -> new GapTally()).add(logProb, oldLogProb);
     }
 
     /** One token under policy and base. */
@@ -82,10 +78,11 @@ final class Tally {
     }
 
     AdapterReport report(StepOutcome outcome) {
-        Optional<Gap> gap = gapTokens == 0 ? Optional.empty() : Optional.of(new Gap(gapMax, gapSum / gapTokens, gapTokens));
+        SortedMap<String, Gap> byEngine = new TreeMap<>();
+        gapByEngine.forEach((engine, own) -> own.figures().ifPresent(g -> byEngine.put(engine, g)));
         return new AdapterReport(learner.name(), learner.registration(), outcome, groups, zeroAdvantage, samples, trainedTokens, responseTokens,
-                rewardMean(), rewardStd(), -logProbSum / computedTokens, klSum / klTokens, gap,
-                ages.entrySet().stream().map(e -> figures(e.getKey(), e.getValue())).toList(), gap.flatMap(g -> learner.alarm().after(g.max())));
+                rewardMean(), rewardStd(), -logProbSum / computedTokens, klSum / klTokens, gap.figures(), byEngine,
+                ages.entrySet().stream().map(e -> figures(e.getKey(), e.getValue())).toList(), learner.alarms().after(byEngine));
     }
 
     private static AgeFigures figures(long age, Age a) {

@@ -168,7 +168,7 @@ final class TrainCall {
                 weight[i] = 1f / row.tokens();
                 tally.token(row, now[offset + i], old[i]);
                 if (present) {
-                    tally.gap(now[offset + i], old[i]);
+                    tally.gap(row.sample().engine(), now[offset + i], old[i]);
                 }
                 if (kl > 0) {
                     tally.kl(now[offset + i], base[offset + i]);

@@ -1,6 +1,7 @@
 package io.furlong.train;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import io.furlong.core.Adapter;
 import io.furlong.core.Group;
@@ -72,6 +73,26 @@ class EngineAgreementTest {
     }
 
     @Test
+    void anEngineThatIsOffShowsUnderItsOwnNameAndTheOtherDoesNot() throws IOException {
+        try (Trainer trainer = new Trainer(Bench.BASE, "llama-gqa", new TrainerOptions(TrainerOptions.Order.BY_ADAPTER, 100, TrainerOptions.Gap.ALL_GROUPS))) {
+            trainer.attach(ADAPTER, new Start.Fresh(1));
+            try (TorchArtifact first = trainer.prepare("sums", 1, directory).artifact()) {
+                List<Group> groups = decoded(first, 1.0).stream().map(g -> with(g, g.samples().stream().map(s -> s.index() % 2 == 0 ? by(s, "well", 0) : by(s, "off", 0.2f)).toList())).toList();
+                AdapterReport report = trainer.train(Bench.batch(Set.of(), groups)).adapters().get("sums");
+                assertThat(report.gapByEngine()).containsOnlyKeys("off", "well");
+                AdapterReport.Gap off = report.gapByEngine().get("off");
+                assertThat(off.mean()).isCloseTo(0.2, within(1e-3));
+                assertThat(off.kl()).as("exp(0.2) - 1 - 0.2, in nats").isCloseTo(0.0214, within(1e-3));
+                assertThat(off.outsideShare()).isEqualTo(1);
+                assertThat(report.gapByEngine().get("well").max()).isLessThan(5e-5);
+                assertThat(report.gapByEngine().get("well").outsideShare()).isZero();
+                assertThat(report.gap().orElseThrow().outsideShare()).isEqualTo(0.5);
+                assertThat(report.metrics()).containsKeys("engine_logprob_gap_max{engine=off}", "logprob_gap_kl_nats").containsEntry("logprob_gap_alarm", 0.0);
+            }
+        }
+    }
+
+    @Test
     void whereWeightsWereReplacedUnderASequenceEachTokenIsComparedUnderItsOwn() throws IOException {
         try (Trainer trainer = new Trainer(Bench.BASE, "llama-gqa", new TrainerOptions(TrainerOptions.Order.BY_ADAPTER, 100, TrainerOptions.Gap.ALL_GROUPS))) {
             trainer.attach(ADAPTER, new Start.Fresh(1));
@@ -128,6 +149,15 @@ class EngineAgreementTest {
         PolicyStamp stamp = s.stamp();
         return new Sample(s.index(), s.promptIds(), s.responseIds(), logProbs, s.lossMask(), s.text(), s.finish(), s.temperature(), s.reward(), stamp,
                 List.of(new VersionSpan(0, 1), new VersionSpan(from, 2)), s.engine());
+    }
+
+    /** The sample as if {@code engine} had made it, its log-probs too low by so much. */
+    private static Sample by(Sample s, String engine, float nats) {
+        float[] logProbs = s.logProbs().clone();
+        for (int t = 0; t < logProbs.length; t++) {
+            logProbs[t] -= nats;
+        }
+        return new Sample(s.index(), s.promptIds(), s.responseIds(), logProbs, s.lossMask(), s.text(), s.finish(), s.temperature(), s.reward(), s.stamp(), s.spans(), engine);
     }
 
     private static Group with(Group g, List<Sample> samples) {

@@ -2,6 +2,10 @@ package io.furlong.train;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.furlong.train.AdapterReport.Gap;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
 class GapAlarmTest {
@@ -38,5 +42,21 @@ class GapAlarmTest {
         alarm.after(Double.NaN);
         alarm.after(Double.NaN);
         assertThat(alarm.after(Double.NaN)).isPresent();
+    }
+
+    @Test
+    void eachEngineHasAnAlarmOfItsOwnThatCountsTheBatchesItTookPartIn() {
+        GapAlarms alarms = new GapAlarms();
+        for (int i = 0; i < 20; i++) {
+            assertThat(alarms.after(gaps("well", 2e-5, "off", 2e-5))).isEmpty();
+        }
+        assertThat(alarms.after(gaps("well", 2e-5, "off", 1))).isEmpty();
+        assertThat(alarms.after(gaps("well", 2e-5, "off", 1))).isEmpty();
+        assertThat(alarms.after(gaps("well", 2e-5, "third", 1))).as("the one that is off took no part").isEmpty();
+        assertThat(alarms.after(gaps("well", 2e-5, "off", 1)).orElseThrow()).startsWith("off: ").doesNotContain("well", "third");
+    }
+
+    private static SortedMap<String, Gap> gaps(String one, double gap, String other, double otherGap) {
+        return new TreeMap<>(Map.of(one, new Gap(gap, gap, 0, 0, 1), other, new Gap(otherGap, otherGap, 0, 0, 1)));
     }
 }
