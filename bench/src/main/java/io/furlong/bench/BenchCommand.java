@@ -23,12 +23,12 @@ import picocli.CommandLine.Spec;
         footer = {"", "Let nothing else run on the machine meanwhile.", "", "Example:", "  furlong bench decode train --shape tiny --threads 1", "  furlong bench chaos --seconds 60 --seed 2"})
 public final class BenchCommand implements FurlongCommand {
     /** What can be measured. */
-    enum What { DECODE, TRAIN, CONCURRENT, TOGETHER, CLIENT, PUBLISH, CHAOS }
+    enum What { DECODE, TRAIN, CONCURRENT, TOGETHER, CLIENT, PUBLISH, GAPS, CHAOS }
 
-    @Parameters(arity = "1..*", paramLabel = "WHAT", description = "Any of: decode, train, concurrent, together, client, publish, chaos.")
+    @Parameters(arity = "1..*", paramLabel = "WHAT", description = "Any of: decode, train, concurrent, together, client, publish, gaps, chaos.")
     private List<What> what = List.of();
 
-    @Option(names = "--shape", defaultValue = "TINY", description = "tiny or m135, for decode and train (default: tiny).")
+    @Option(names = "--shape", defaultValue = "TINY", description = "tiny or m135, for decode, train and gaps (default: tiny).")
     private Shape shape = Shape.TINY;
 
     @Option(names = "--threads", paramLabel = "N", defaultValue = "1", description = "Threads inside one matrix product (default: ${DEFAULT-VALUE}).")
@@ -68,6 +68,7 @@ public final class BenchCommand implements FurlongCommand {
                 case TOGETHER -> new TogetherBench(root, steps, repeat).run();
                 case CLIENT -> new ClientBench(repeat).run();
                 case PUBLISH -> new PublishBench(root.resolve("models/furlong-tiny"), repeat).run();
+                case GAPS -> new TokenGapBench(root.resolve("models/furlong-tiny"), shape).run();
                 case CHAOS -> new ChaosBench(Duration.ofSeconds(seconds), seed).run();
             });
         }
