@@ -33,10 +33,8 @@ class KilledRunTest {
     void undisturbed() throws Exception {
         launcher = Launcher.shared();
         SmallRun world = SmallRun.deterministic(directory.resolve("undisturbed"), STEPS).write();
-        ChildProcess run = launcher.start(RunProcess.class, "undisturbed", world.file().toString());
-        run.ends();
         Lifetimes lives = new Lifetimes(world);
-        lives.add(run.moves());
+        lives.add(world.go((move, path) -> { }));
         expected = lives.check();
     }
 

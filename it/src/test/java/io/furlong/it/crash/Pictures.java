@@ -15,7 +15,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.Predicate;
+import java.util.function.BiPredicate;
 
 /**
  * Copies of a run's directory, one for each state of it that a crash could leave.
@@ -29,7 +29,7 @@ final class Pictures {
     /** By content. */
     private final Map<String, Picture> all = new LinkedHashMap<>();
     private final Set<Path> synced = new HashSet<>();
-    private final Predicate<Move> wanted;
+    private final BiPredicate<Move, Cause> wanted;
     private int moves;
 
     /** @param moves that had been made, the last one told of included */
@@ -37,8 +37,8 @@ final class Pictures {
 
     enum Cause { KILL, POWER_CUT }
 
-    /** @param wanted asked of every move in order */
-    Pictures(Path world, Path gallery, Predicate<Move> wanted) {
+    /** @param wanted asked of every move in order, for each cause */
+    Pictures(Path world, Path gallery, BiPredicate<Move, Cause> wanted) {
         this.world = world;
         this.gallery = gallery;
         this.wanted = wanted;
@@ -54,12 +54,12 @@ final class Pictures {
         if (move.point() == Point.SYNCED) {
             synced.add(path);
         }
-        if (!wanted.test(move)) {
-            return;
-        }
         try {
-            keep(move, Cause.KILL);
-            keep(move, Cause.POWER_CUT);
+            for (Cause cause : Cause.values()) {
+                if (wanted.test(move, cause)) {
+                    keep(move, cause);
+                }
+            }
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
