@@ -79,7 +79,8 @@ public final class AdapterRegistry implements RegistryView, StepLog {
     }
 
     /**
-     * Opens the registry on what the store holds, and removes version directories that no committed row knows.
+     * Opens the registry on what the store holds, removes version directories that no committed row knows, and seats whom the last process
+     * left waiting for a slot that had come free.
      *
      * @param checks      asked, all of them, at each registration
      * @param directories where version directories are
@@ -89,6 +90,12 @@ public final class AdapterRegistry implements RegistryView, StepLog {
         AdapterRegistry registry = new AdapterRegistry(limits, checks, store, clock, directories);
         for (Registration r : registry.records.all()) {
             registry.removeUncommitted(r);
+        }
+        registry.writer.lock();
+        try {
+            registry.seatQueued();
+        } finally {
+            registry.writer.unlock();
         }
         return registry;
     }
