@@ -36,17 +36,23 @@ class FailpointTest {
     @Test
     void aRunThatDiesBeforeOrAfterAnyKindOfMoveEndsBitEqualOnceStartedAgain() throws Exception {
         Set<String> kinds = new HashSet<>();
-        dies((move, cause) -> move.version() != 1 && (cause == Cause.KILL || POWER_CUTS.contains(move.point())) && kinds.add(move.kind() + cause));
+        dies(SmallRun.deterministic(directory.resolve("world"), STEPS), (move, cause) -> move.version() != 1 && (cause == Cause.KILL || POWER_CUTS.contains(move.point())) && kinds.add(move.kind() + cause));
     }
 
     @Test
     @Tag("slow")
     void aRunThatDiesAtAnyMoveAtAllEndsBitEqualOnceStartedAgain() throws Exception {
-        dies((move, cause) -> true);
+        dies(SmallRun.deterministic(directory.resolve("world"), STEPS), (move, cause) -> true);
     }
 
-    private void dies(BiPredicate<Move, Cause> where) throws Exception {
-        SmallRun world = SmallRun.deterministic(directory.resolve("world"), STEPS).write();
+    @Test
+    void anAdapterThatWaitsForASlotGetsItThoughTheRunDiesBetweenOneThatLeavesAndTheNext() throws Exception {
+        dies(SmallRun.oneAfterTheOther(directory.resolve("world"), Map.of("sort", 1, "upper", 1)),
+                (move, cause) -> cause == Cause.KILL && move.adapter().equals("sort") && move.to().equals("completed"));
+    }
+
+    private void dies(SmallRun world, BiPredicate<Move, Cause> where) throws Exception {
+        world.write();
         Pictures pictures = new Pictures(world.directory(), directory.resolve("pictures"), where);
         List<Move> whole = world.go(pictures::take);
         Lifetimes undisturbed = new Lifetimes(world);

@@ -40,13 +40,22 @@ record SmallRun(Path directory, String head, Map<String, Integer> steps) {
 
     /** Everything in one process, bit for bit repeatable. */
     static SmallRun deterministic(Path directory, Map<String, Integer> steps) {
-        return new SmallRun(directory, "deterministic: true\n", steps);
+        return new SmallRun(directory, "deterministic: true\n" + slots(2), steps);
+    }
+
+    /** The same with one slot for all: the others wait for it. */
+    static SmallRun oneAfterTheOther(Path directory, Map<String, Integer> steps) {
+        return new SmallRun(directory, "deterministic: true\n" + slots(1), steps);
+    }
+
+    private static String slots(int count) {
+        return "lora: {max_adapters: " + count + ", max_rank: 4}\n";
     }
 
     /** The engines in processes of their own; generation goes on while the trainer trains. */
     static SmallRun asynchronous(Path directory, Map<String, Integer> steps, URI engines) {
         return new SmallRun(directory, "engine: {url: '" + engines + "', routing: direct, adapter_dir: " + directory.resolve("versions")
-                + ", sglang_server_concurrency: 8}\n", steps);
+                + ", sglang_server_concurrency: 8}\n" + slots(2), steps);
     }
 
     /** The same through a router, whose list of workers is not our business. */
@@ -71,7 +80,7 @@ record SmallRun(Path directory, String head, Map<String, Integer> steps) {
     SmallRun write() throws IOException {
         Files.createDirectories(directory);
         StringBuilder yaml = new StringBuilder(head + "seed: 7\nmodel: " + HOME.resolve("models/furlong-tiny") + "\nstore: " + store()
-                + "\nlora: {max_adapters: 2, max_rank: 4}\ndefaults: {rollout_batch_size: " + GROUPS + ", n_samples_per_prompt: 2, max_staleness: " + STALENESS + ", rank: 4, alpha: 8, rm_type: exact_match,"
+                + "\ndefaults: {rollout_batch_size: " + GROUPS + ", n_samples_per_prompt: 2, max_staleness: " + STALENESS + ", rank: 4, alpha: 8, rm_type: exact_match,"
                 + " input_key: text, label_key: label, optimizer: {lr: 3.0e-3}, sampling: {temperature: 1.0, max_new_tokens: 4}}\nadapters:\n");
         steps.forEach((name, n) -> yaml.append("  ").append(name).append(": {num_step: ").append(n).append(", data: ")
                 .append(HOME.resolve("examples/quickstart").resolve(name).resolve("train.jsonl")).append("}\n"));

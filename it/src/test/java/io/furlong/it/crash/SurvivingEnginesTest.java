@@ -63,7 +63,7 @@ class SurvivingEnginesTest {
         Random random = new Random(3);
         List<Death> deaths = new ArrayList<>(List.of(new Death.At("COMMITTED step"), new Death.With(Call.LOAD, Side.AFTER), new Death.With(Call.CANARY, Side.AFTER),
                 new Death.At("COMMITTED in force"), new Death.At("FLIPPED snapshot")));
-        Stream.generate(() -> new Death.After(random.nextInt(LINES))).limit(3).forEach(deaths::add);
+        Stream.generate(() -> new Death.After(random.nextInt(LINES))).limit(8).forEach(deaths::add);
         survive("few", deaths);
     }
 
@@ -95,6 +95,7 @@ class SurvivingEnginesTest {
             SmallRun world = SmallRun.asynchronous(directory.resolve(name), STEPS, engines.url()).write();
             Lifetimes lives = new Lifetimes(world);
             List<List<String>> said = new ArrayList<>();
+            List<String> names = new ArrayList<>();
             int died = 0;
             while (!lives.mayBeOver() || !world.isOver()) {
                 Life life = new Life();
@@ -103,9 +104,11 @@ class SurvivingEnginesTest {
                 life.run(Launcher.shared(), world);
                 died += life.killed ? 1 : 0;
                 said.add(life.said);
+                names.addAll(life.names);
                 lives.add(Stream.concat(life.loads.stream(), life.moves.stream()).toList());
             }
             lives.check();
+            eachVersionHasOneName(world, names);
             servedIsWhatIsTrained(world, said, engines.served());
             nothingPilesUp(engines.urls());
             return died;
@@ -116,6 +119,7 @@ class SurvivingEnginesTest {
         private volatile Death death = new Death.Never();
         private volatile Optional<ChildProcess> process = Optional.empty();
         private final ConcurrentLinkedQueue<Move> loads = new ConcurrentLinkedQueue<>();
+        private final ConcurrentLinkedQueue<String> names = new ConcurrentLinkedQueue<>();
         private List<String> said = List.of();
         private List<Move> moves = List.of();
         private boolean killed;
@@ -145,6 +149,7 @@ class SurvivingEnginesTest {
         public void before(Call call, String name) throws IOException {
             if (call == Call.LOAD) {
                 now[0].loads.add(loading(name));
+                now[0].names.add(name);
             }
             die(call, Side.BEFORE);
         }
@@ -163,6 +168,19 @@ class SurvivingEnginesTest {
 
         private static Move loading(String name) {
             return new Move(Point.LOADING, Moves.ENGINE, name.substring(0, name.indexOf('.')), Long.parseLong(name.replaceAll(".*@v(\\d+)-.*", "$1")), 0, "");
+        }
+    }
+
+    /** However often it was pushed: the name says the version's number and the digest of its weights. */
+    private static void eachVersionHasOneName(SmallRun world, List<String> pushed) {
+        try (Store store = Stores.open(world.store().toString())) {
+            for (String adapter : world.steps().keySet()) {
+                for (VersionRow v : store.versions(store.latest(adapter).orElseThrow().id())) {
+                    String name = v.commit().stamp().servedName();
+                    String number = name.substring(0, name.indexOf('-') + 1);
+                    assertThat(pushed).filteredOn(p -> p.startsWith(number)).allMatch(name::equals);
+                }
+            }
         }
     }
 
