@@ -19,13 +19,13 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /** {@code furlong bench}: runs what is named and prints figures, machine and versions. */
-@Command(name = "bench", mixinStandardHelpOptions = true, description = "Measures decode, training, both at once, adapters together, and what a fleet of engines asks for.",
+@Command(name = "bench", mixinStandardHelpOptions = true, description = "Measures decode, training, both at once, adapters together, what a fleet of engines asks for, and the control plane.",
         footer = {"", "Let nothing else run on the machine meanwhile.", "", "Example:", "  furlong bench decode train --shape tiny --threads 1", "  furlong bench chaos --seconds 60 --seed 2"})
 public final class BenchCommand implements FurlongCommand {
     /** What can be measured. */
-    enum What { DECODE, TRAIN, CONCURRENT, TOGETHER, CLIENT, PUBLISH, GAPS, CHAOS }
+    enum What { DECODE, TRAIN, CONCURRENT, TOGETHER, CLIENT, PUBLISH, GAPS, CHAOS, CONTROL }
 
-    @Parameters(arity = "1..*", paramLabel = "WHAT", description = "Any of: decode, train, concurrent, together, client, publish, gaps, chaos.")
+    @Parameters(arity = "1..*", paramLabel = "WHAT", description = "Any of: decode, train, concurrent, together, client, publish, gaps, chaos, control.")
     private List<What> what = List.of();
 
     @Option(names = "--shape", defaultValue = "TINY", description = "tiny or m135, for decode, train and gaps (default: tiny).")
@@ -69,6 +69,7 @@ public final class BenchCommand implements FurlongCommand {
                 case CLIENT -> new ClientBench(repeat).run();
                 case PUBLISH -> new PublishBench(root.resolve("models/furlong-tiny"), repeat).run();
                 case GAPS -> new TokenGapBench(root.resolve("models/furlong-tiny"), shape).run();
+                case CONTROL -> new ControlBench(repeat).run();
                 case CHAOS -> new ChaosBench(Duration.ofSeconds(seconds), seed).run();
             });
         }

@@ -30,13 +30,16 @@ final class Synthetic {
     private Synthetic() {}
 
     static Adapter adapter(String name) {
-        AdapterConfig config = new AdapterConfig(
+        return new Adapter(name, RegistrationId.random(), 0, AdapterState.ACTIVE, Optional.empty(), 0, 1_000_000, 0, config(2, 8, Path.of("none")), "");
+    }
+
+    static AdapterConfig config(int groups, int samples, Path save) {
+        return new AdapterConfig(
                 new DataConfig(Path.of("none.jsonl"), "text", Optional.of("label"), Optional.empty(), DataConfig.Template.AS_IS, DataConfig.Order.AS_WRITTEN,
                         OptionalInt.empty()),
-                new RewardConfig(Optional.of("exact_match"), Optional.empty(), Duration.ofSeconds(1)), 2, 8,
+                new RewardConfig(Optional.of("exact_match"), Optional.empty(), Duration.ofSeconds(1)), groups, samples,
                 new LoraConfig(8, 16, LoraConfig.ALL_LINEAR), SamplingConfig.at(1, 64), LossConfig.DEFAULT, OptimizerConfig.DEFAULT, 1,
-                AdapterConfig.Stragglers.WAIT, 1, StopRule.steps(1_000_000), List.of(), Optional.empty(), Optional.empty(), Path.of("none"), Map.of());
-        return new Adapter(name, RegistrationId.random(), 0, AdapterState.ACTIVE, Optional.empty(), 0, 1_000_000, 0, config, "");
+                AdapterConfig.Stragglers.WAIT, 1, StopRule.steps(1_000_000), List.of(), Optional.empty(), Optional.empty(), save, Map.of());
     }
 
     static Group group(Adapter adapter, long dispatch, int samples, int promptTokens, int responseTokens, int vocab) {

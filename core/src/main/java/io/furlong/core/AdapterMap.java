@@ -2,9 +2,11 @@ package io.furlong.core;
 
 import java.util.AbstractMap;
 import java.util.AbstractSet;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Optional;
@@ -80,6 +82,32 @@ public final class AdapterMap<V> extends AbstractMap<String, V> {
     public Optional<V> find(String name) {
         Integer place = places.get(name);
         return place == null ? Optional.empty() : Optional.of(at(place));
+    }
+
+    /** Values that are not the very same object under their name in an older map; where only values were replaced since, shared chunks are passed over. */
+    public List<V> changedSince(AdapterMap<V> older) {
+        List<V> changed = new ArrayList<>();
+        if (sameNames(older)) {
+            for (int c = 0; c < chunks.length; c++) {
+                for (int i = 0; chunks[c] != older.chunks[c] && i < chunks[c].length; i++) {
+                    if (chunks[c][i] != older.chunks[c][i]) {
+                        changed.add(at(c * CHUNK + i));
+                    }
+                }
+            }
+            return changed;
+        }
+        for (int i = 0; i < names.length; i++) {
+            if (older.get(names[i]) != at(i)) {
+                changed.add(at(i));
+            }
+        }
+        return changed;
+    }
+
+    /** True when no name was added or removed between the two, as far as can be told at a glance. */
+    public boolean sameNames(AdapterMap<V> other) {
+        return places == other.places;
     }
 
     @Override

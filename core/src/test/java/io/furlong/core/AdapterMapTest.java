@@ -42,6 +42,24 @@ class AdapterMapTest {
     }
 
     @Test
+    void what_changed_since_an_older_one_is_told_whether_names_came_and_went_or_not() {
+        Random random = new Random(1);
+        AdapterMap<Integer> map = AdapterMap.copyOf(Map.of());
+        for (int i = 0; i < 100; i++) {
+            map = map.with("n" + i, 1000 + i);
+        }
+        for (int round = 0; round < 200; round++) {
+            AdapterMap<Integer> before = map;
+            for (int i = 0; i < random.nextInt(4); i++) {
+                String name = "n" + random.nextInt(110);
+                map = random.nextInt(10) == 0 ? map.without(name) : map.with(name, 10_000 + 10 * round + i);
+            }
+            List<Integer> expected = map.entrySet().stream().filter(e -> !e.getValue().equals(before.get(e.getKey()))).map(Map.Entry::getValue).toList();
+            assertThat(map.changedSince(before)).isEqualTo(expected);
+        }
+    }
+
+    @Test
     void nobody_can_change_it() {
         AdapterMap<Integer> map = AdapterMap.copyOf(Map.of("a", 1));
         assertThatThrownBy(() -> map.put("b", 2)).isInstanceOf(UnsupportedOperationException.class);

@@ -7,7 +7,6 @@ import io.furlong.core.RegistrationId;
 import io.furlong.core.RegistrySnapshot;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -68,21 +67,7 @@ final class Streams {
         }
         RegistrySnapshot before = seen;
         seen = snapshot;
-        int stillThere = 0;
-        Iterator<Adapter> inStep = before.all().iterator(); // mostly the same adapters in the same places: no look-up for those
-        for (Adapter a : snapshot.all()) {
-            Adapter old = inStep.hasNext() ? inStep.next() : null;
-            if (old == a) {
-                stillThere++;
-                continue;
-            }
-            old = before.adapters().get(a.name());
-            if (old != null && old.registration().equals(a.registration())) {
-                stillThere++;
-            }
-            if (old == a) {
-                continue;
-            }
+        for (Adapter a : snapshot.changedSince(before)) {
             AdapterStream stream = byRegistration.get(a.registration());
             if (stream == null && !closed && a.state().sampleable()) {
                 a.inForce().ifPresent(pins::inForce);
@@ -99,13 +84,8 @@ final class Streams {
                 stream.retire();
             }
         }
-        if (stillThere == before.adapters().size()) {
-            return;
-        }
-        for (Adapter old : before.all()) {
-            if (snapshot.find(old.name(), old.registration()).isEmpty()) {
-                find(old.registration()).ifPresent(AdapterStream::retire);
-            }
+        for (Adapter old : snapshot.goneSince(before)) {
+            find(old.registration()).ifPresent(AdapterStream::retire);
         }
     }
 

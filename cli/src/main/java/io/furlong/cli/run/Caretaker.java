@@ -15,7 +15,6 @@ import io.furlong.core.LedgerSnapshot;
 import io.furlong.core.PolicyStamp;
 import io.furlong.core.PromptSource;
 import io.furlong.core.RegistrationId;
-import io.furlong.core.RegistrySnapshot;
 import io.furlong.core.SamplerException;
 import io.furlong.core.Seeds;
 import io.furlong.core.StepCommit;
@@ -73,9 +72,9 @@ final class Caretaker implements AutoCloseable {
         this.around = around;
     }
 
-    /** Follows the registry. Called with every snapshot, on the writer's thread: only starts things. */
-    void snapshot(RegistrySnapshot snapshot) {
-        for (Adapter a : snapshot.all()) {
+    /** Follows the registry. Called with what changed in every snapshot, on the writer's thread: only starts things. */
+    void changed(Collection<Adapter> changed) {
+        for (Adapter a : changed) {
             switch (a.state()) {
                 case PENDING -> once(arrived, a, () -> arrive(a));
                 case RETIRING, CLEANUP -> once(departing, a, () -> depart(a));
@@ -102,7 +101,7 @@ final class Caretaker implements AutoCloseable {
     /**
      * Builds up again what the last process left. Blocks until the versions that were in force are loaded, or their push has begun to be
      * repeated; called before the rollout starts, so that no request goes out for a version that no engine holds, and before
-     * {@link #snapshot}, so that nobody departs meanwhile: what asks the rollout about one adapter makes it take up all of them, and one that
+     * {@link #changed}, so that nobody departs meanwhile: what asks the rollout about one adapter makes it take up all of them, and one that
      * was not restored by then would begin anew.
      */
     void readmit(Collection<Recovered> left) throws InterruptedException {

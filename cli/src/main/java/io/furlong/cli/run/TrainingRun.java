@@ -114,6 +114,8 @@ public final class TrainingRun implements AutoCloseable {
     private final List<PublishLane.Listener> publishListeners = new CopyOnWriteArrayList<>();
     private final List<HealthProbe> probes;
     private final Stop stop;
+    /** Up to here {@link #changed} has looked. */
+    private volatile RegistrySnapshot shown = RegistrySnapshot.EMPTY;
     private volatile boolean stopping;
     /** Another control plane has taken over: this process sends nothing, writes nothing and ends. */
     private volatile boolean leaseLost;
@@ -308,8 +310,10 @@ public final class TrainingRun implements AutoCloseable {
     }
 
     private void changed(RegistrySnapshot snapshot) {
-        snapshot.all().forEach(a -> progress.arrived(a.name(), a.registration()));
-        caretaker.snapshot(snapshot);
+        List<Adapter> changed = snapshot.changedSince(shown);
+        shown = snapshot;
+        changed.forEach(a -> progress.arrived(a.name(), a.registration()));
+        caretaker.changed(changed);
     }
 
     private void adapterEnded() {
