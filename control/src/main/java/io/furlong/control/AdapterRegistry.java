@@ -380,14 +380,17 @@ public final class AdapterRegistry implements RegistryView, StepLog {
         }
     }
 
-    /** Records an evaluation's accuracy, which the reward target is held against. */
-    public void evaluated(RegistrationId id, long step, double accuracy) {
+    /**
+     * Records an evaluation's accuracy, which the reward target is held against. A version that is evaluated again, as after a crash, counts
+     * once.
+     */
+    public void evaluated(PolicyStamp stamp, double accuracy) {
         writer.lock();
         try {
-            records.find(id).ifPresent(r -> {
+            records.find(stamp.registration()).filter(r -> r.progress().evaluatedVersion() != stamp.version()).ifPresent(r -> {
                 boolean met = r.config().stop().rewardTarget().stream().anyMatch(t -> accuracy >= t);
-                Registration e = r.withProgress(r.progress().withTargetHeld(met ? r.progress().targetHeld() + 1 : 0));
-                records.write(new Change.Moved(e, List.of(event(e, "evaluated", Map.of("step", step, "accuracy", accuracy)))));
+                Registration e = r.withProgress(r.progress().evaluated(stamp.version(), met ? r.progress().targetHeld() + 1 : 0));
+                records.write(new Change.Moved(e, List.of(event(e, "evaluated", Map.of("step", stamp.step(), "accuracy", accuracy)))));
             });
         } finally {
             writer.unlock();

@@ -16,12 +16,13 @@ import java.util.Optional;
  * @param generatedTokens response tokens of all attempts
  * @param trainedTokens   response tokens trained
  * @param targetHeld      evaluations running that have met the reward target
+ * @param evaluatedVersion the highest version whose evaluation was counted; 0 when none was
  */
 public record Progress(long startStep, long step, long targetStep, long lastVersion, Optional<PolicyStamp> inForce,
                        Optional<PolicyStamp> prepared, long rows, long finishedRows, long generatedTokens, long trainedTokens,
-                       int targetHeld) {
+                       int targetHeld, long evaluatedVersion) {
     public static Progress start(long targetStep) {
-        return new Progress(0, 0, targetStep, 0, Optional.empty(), Optional.empty(), 0, 0, 0, 0, 0);
+        return new Progress(0, 0, targetStep, 0, Optional.empty(), Optional.empty(), 0, 0, 0, 0, 0, 0);
     }
 
     /** True once it has committed its first version. */
@@ -36,28 +37,29 @@ public record Progress(long startStep, long step, long targetStep, long lastVers
 
     public Progress withLastVersion(long version) {
         return new Progress(startStep, step, targetStep, version, inForce, prepared, rows, finishedRows, generatedTokens,
-                trainedTokens, targetHeld);
+                trainedTokens, targetHeld, evaluatedVersion);
     }
 
     public Progress withRows(long count, long target) {
         return new Progress(startStep, step, target, lastVersion, inForce, prepared, count, finishedRows, generatedTokens,
-                trainedTokens, targetHeld);
+                trainedTokens, targetHeld, evaluatedVersion);
     }
 
     public Progress withTargetStep(long target) {
         return withRows(rows, target);
     }
 
-    public Progress withTargetHeld(int evaluations) {
+    /** After an evaluation of a version was counted. */
+    public Progress evaluated(long version, int evaluations) {
         return new Progress(startStep, step, targetStep, lastVersion, inForce, prepared, rows, finishedRows, generatedTokens,
-                trainedTokens, evaluations);
+                trainedTokens, evaluations, Math.max(version, evaluatedVersion));
     }
 
     /** After a version came into force. */
     public Progress inForce(PolicyStamp stamp) {
         Optional<PolicyStamp> still = prepared.filter(p -> p.version() > stamp.version());
         return new Progress(startStep, step, targetStep, lastVersion, Optional.of(stamp), still, rows, finishedRows,
-                generatedTokens, trainedTokens, targetHeld);
+                generatedTokens, trainedTokens, targetHeld, evaluatedVersion);
     }
 
     /** After a commit; the first one says at which step the registration starts. */
@@ -66,6 +68,6 @@ public record Progress(long startStep, long step, long targetStep, long lastVers
         long target = begun() || targetStep == Integer.MAX_VALUE ? targetStep : start + targetStep;
         return new Progress(start, commit.stamp().step(), target, Math.max(lastVersion, commit.stamp().version()), inForce,
                 Optional.of(commit.stamp()), rows, commit.cursor().finished(), commit.generatedTokens(), commit.trainedTokens(),
-                targetHeld);
+                targetHeld, evaluatedVersion);
     }
 }

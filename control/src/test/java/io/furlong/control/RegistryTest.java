@@ -232,13 +232,15 @@ class RegistryTest {
         step(registry, a, 0);
         step(registry, a, 1);
         assertThat(registry.stopReached(a.id())).isEmpty();
-        registry.evaluated(a.id(), 1, 0.95);
-        registry.evaluated(a.id(), 1, 0.5);
-        registry.evaluated(a.id(), 1, 0.95);
+        registry.evaluated(Fixtures.stamp("a", a.id(), 11, 1), 0.95);
+        registry.evaluated(Fixtures.stamp("a", a.id(), 12, 1), 0.5);
+        registry.evaluated(Fixtures.stamp("a", a.id(), 13, 1), 0.95);
+        // The same version once more, as after a crash.
+        registry.evaluated(Fixtures.stamp("a", a.id(), 13, 1), 0.95);
         assertThat(registry.stopReached(a.id())).isEmpty();
-        registry.evaluated(a.id(), 1, 0.91);
+        registry.evaluated(Fixtures.stamp("a", a.id(), 14, 1), 0.91);
         assertThat(registry.stopReached(a.id()).orElseThrow()).contains("reward target 0.9 held for 2");
-        registry.evaluated(a.id(), 1, 0.1);
+        registry.evaluated(Fixtures.stamp("a", a.id(), 15, 1), 0.1);
         step(registry, a, 2);
         step(registry, a, 3);
         assertThat(registry.stopReached(a.id()).orElseThrow()).contains("300 tokens generated of 250");

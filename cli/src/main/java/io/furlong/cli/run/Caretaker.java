@@ -236,7 +236,7 @@ final class Caretaker implements AutoCloseable {
         try {
             Evaluation e = around.rollout().evaluate(a.registration(), stamp, eval);
             around.progress().evaluated(e);
-            around.registry().evaluated(a.registration(), stamp.step(), e.greedyAccuracy());
+            around.registry().evaluated(stamp, e.greedyAccuracy());
         } catch (SamplerException | RewardException e) {
             if (around.registry().snapshot().find(a.name(), a.registration()).map(now -> now.state().sampleable()).orElse(false)) {
                 LOG.warn("adapter '{}': version {} could not be evaluated: {}", a.name(), stamp.version(), e.getMessage());
