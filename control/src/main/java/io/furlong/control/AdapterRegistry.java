@@ -27,6 +27,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 
@@ -264,9 +265,22 @@ public final class AdapterRegistry implements RegistryView, StepLog {
 
     /** Stores what someone wants of a running adapter; weight, staleness, pause and resume take effect at once. */
     public Registration patch(String name, Desired.Patch patch) throws RefusedException {
+        return patch(name, patch, () -> true);
+    }
+
+    /**
+     * The same on a condition.
+     *
+     * @param unchanged says whether the registry is still as the caller saw it; nothing else changes it between the answer and the change
+     * @throws RefusedException of kind CHANGED when it isn't
+     */
+    public Registration patch(String name, Desired.Patch patch, BooleanSupplier unchanged) throws RefusedException {
         writer.lock();
         try {
             Registration r = required(name);
+            if (!unchanged.getAsBoolean()) {
+                throw new RefusedException(Kind.CHANGED, "adapter '" + name + "' may have changed since it was read; read it again");
+            }
             Registration patched = Patches.apply(r, patch);
             if (!patched.config().equals(r.config())) {
                 admission.places(name, patched.config(), records.all(), Optional.of(r));

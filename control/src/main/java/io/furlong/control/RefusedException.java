@@ -17,7 +17,9 @@ public final class RefusedException extends Exception {
         /** No slot or engine place is free. */
         FULL,
         /** The tenant's quota is used up. */
-        QUOTA
+        QUOTA,
+        /** It was to hold only for a state that is no longer so. */
+        CHANGED
     }
 
     private final Kind kind;

@@ -58,6 +58,8 @@ public final class Rollout implements AutoCloseable {
     private final Thread admitting;
     private RegistryView.@Nullable Subscription subscription;
     private boolean draining;
+    /** Whoever waits for a batch is to come back without one; guarded by the streams' lock. */
+    private boolean interrupted;
 
     private record Restored(LedgerSnapshot ledger, Cursor cursor, long generatedTokens, long trainedTokens) {
         static final Restored NOTHING = new Restored(LedgerSnapshot.EMPTY, Cursor.START, 0, 0);
@@ -111,7 +113,7 @@ public final class Rollout implements AutoCloseable {
 
     /**
      * Waits for a batch: a full one, a partial one after {@code max_coalesce_wait} or when nobody could add to it, an empty one
-     * after {@code empty_batch_timeout} or once closed. The groups of an adapter in {@link TrainBatch#stepping} make its step whole.
+     * after {@code empty_batch_timeout}, {@link #interruptCollect} or once closed. The groups of an adapter in {@link TrainBatch#stepping} make its step whole.
      */
     public TrainBatch collect() throws InterruptedException {
         streams.lock.lockInterruptibly();
@@ -128,7 +130,8 @@ public final class Rollout implements AutoCloseable {
                     }
                     return batch.get();
                 }
-                if (streams.isClosed()) {
+                if (streams.isClosed() || interrupted) {
+                    interrupted = false;
                     return new TrainBatch(List.of(), Set.of(), parts.registry().snapshot().epoch());
                 }
                 await(streams.collectable, Duration.between(now, collector.wakeAt()));
@@ -136,6 +139,14 @@ public final class Rollout implements AutoCloseable {
         } finally {
             streams.lock.unlock();
         }
+    }
+
+    /** The trainer has something else to do: a {@link #collect} that waits, or else the next one that would, returns an empty batch at once. */
+    public void interruptCollect() {
+        locked(() -> {
+            interrupted = true;
+            streams.collectable.signalAll();
+        });
     }
 
     /**

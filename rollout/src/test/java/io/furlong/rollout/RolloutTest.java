@@ -373,6 +373,16 @@ class RolloutTest {
     }
 
     @Test
+    void aTrainerThatHasSomethingElseToDoIsNotKeptWaiting() throws Exception {
+        try (RolloutFixture f = new RolloutFixture(RecordingSampler.RIGHT, LIMITS, 40)) {
+            Thread asks = Thread.ofVirtual().start(f.rollout::interruptCollect);
+            assertThat(f.rollout.collect().groups()).isEmpty();
+            asks.join();
+            assertThat(f.empty).as("not for want of groups").isEqualTo(Duration.ZERO);
+        }
+    }
+
+    @Test
     void closingWakesWhoeverWaitsForABatchAndBooksEverythingRetired() throws Exception {
         CountDownLatch asked = new CountDownLatch(1);
         Semaphore never = new Semaphore(0);

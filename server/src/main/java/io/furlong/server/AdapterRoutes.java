@@ -190,7 +190,7 @@ final class AdapterRoutes implements HttpService {
         Desired.Patch patch = new Desired.Patch(f.number("lr"), f.integer("num_step"),
                 f.number("weight"), f.integer("max_staleness"), run);
         f.finish();
-        Json.send(response, 200, AdapterJson.whole(registry.patch(r.name(), patch)));
+        Json.send(response, 200, AdapterJson.whole(registry.patch(r.name(), patch, () -> tags.matches(request))));
     }
 
     private void retire(ServerRequest request, ServerResponse response) throws RefusedException {

@@ -26,6 +26,7 @@ final class ApiException extends RuntimeException {
             case UNKNOWN -> 404;
             case CONFLICT, FULL -> 409;
             case QUOTA -> 403;
+            case CHANGED -> 412;
         }, refused.problems());
     }
 

@@ -76,8 +76,8 @@ final class Api implements AutoCloseable {
         return call("POST", path, json.getBytes(StandardCharsets.UTF_8), headers);
     }
 
-    Answer patch(String path, String json) throws Exception {
-        return call("PATCH", path, json.getBytes(StandardCharsets.UTF_8));
+    Answer patch(String path, String json, String... headers) throws Exception {
+        return call("PATCH", path, json.getBytes(StandardCharsets.UTF_8), headers);
     }
 
     Answer delete(String path) throws Exception {

@@ -91,6 +91,17 @@ class ControlApiTest {
     }
 
     @Test
+    void a_change_that_depends_on_a_state_is_refused_when_that_is_no_longer_so() throws Exception {
+        api.post("/adapter_runs", Api.body("a"));
+        api.step("a", 0);
+        String tag = api.get("/adapter_runs/a").etag();
+        assertThat(api.patch("/adapter_runs/a", "{\"weight\":2}", "If-Match", tag).status()).isEqualTo(200);
+        assertThat(api.patch("/adapter_runs/a", "{\"weight\":3}", "If-Match", tag).status()).isEqualTo(412);
+        assertThat(api.get("/adapter_runs/a").text()).contains("\"weight\":2.0");
+        assertThat(api.patch("/adapter_runs/a", "{\"weight\":4}", "If-Match", "*").status()).isEqualTo(200);
+    }
+
+    @Test
     void the_same_idempotency_key_registers_once() throws Exception {
         Api.Answer first = api.post("/adapter_runs", Api.body("a"), "Idempotency-Key", "k1");
         Api.Answer again = api.post("/adapter_runs", Api.body("a"), "Idempotency-Key", "k1");

@@ -314,6 +314,9 @@ public final class TrainingRun implements AutoCloseable {
         shown = snapshot;
         changed.forEach(a -> progress.arrived(a.name(), a.registration()));
         caretaker.changed(changed);
+        if (changed.stream().flatMap(a -> registry.live(a.name()).stream()).anyMatch(r -> r.desired().rollback().isPresent())) {
+            rollout.interruptCollect();
+        }
     }
 
     private void adapterEnded() {
