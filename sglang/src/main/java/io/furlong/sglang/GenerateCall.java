@@ -3,12 +3,12 @@ package io.furlong.sglang;
 import io.furlong.wire.GenerateResponse;
 import java.time.Duration;
 
-/** One {@code /generate} that is out: awaited by the thread that sent it, and cancelled, if need be, by any other. */
+/** One {@code /generate}: sent when it is awaited, and cancelled, if need be, by any other thread. */
 final class GenerateCall {
     private final SglangClient client;
-    private final Http.Exchange<byte[]> exchange;
+    private final Http.Exchange exchange;
 
-    GenerateCall(SglangClient client, Http.Exchange<byte[]> exchange) {
+    GenerateCall(SglangClient client, Http.Exchange exchange) {
         this.client = client;
         this.exchange = exchange;
     }

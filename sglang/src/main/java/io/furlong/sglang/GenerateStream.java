@@ -44,7 +44,7 @@ public final class GenerateStream implements AutoCloseable {
                 return Optional.of(chunk(data));
             }
         } catch (IOException e) {
-            throw Http.fault(uri, e);
+            throw Http.dropped(uri, e);
         }
         throw new EngineException(EngineException.Kind.DROPPED, 0, uri + " ended the stream before [DONE]");
     }

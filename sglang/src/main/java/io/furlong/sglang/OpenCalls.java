@@ -22,52 +22,33 @@ final class OpenCalls {
     private final Map<RegistrationId, Set<Open>> open = new HashMap<>();
     private final Set<RegistrationId> ended = new HashSet<>();
 
-    /** One request that is out. */
+    /** One request that is out, or about to be. */
     static final class Open {
         final RegistrationId registration;
         final String rid;
         final Optional<Engine> engine;
-        private Optional<GenerateCall> call = Optional.empty();
-        private boolean cancelled;
+        final GenerateCall call;
 
-        private Open(RegistrationId registration, String rid, Optional<Engine> engine) {
+        Open(RegistrationId registration, String rid, Optional<Engine> engine, GenerateCall call) {
             this.registration = registration;
             this.rid = rid;
             this.engine = engine;
+            this.call = call;
         }
     }
 
-    /** What sends the request. */
-    interface Send {
-        GenerateCall start();
-    }
-
-    /** Sends, unless the registration has ended. The request is known here before its first byte is on the way. */
-    Optional<Open> send(RegistrationId registration, String rid, Optional<Engine> engine, Send send, java.util.function.Consumer<GenerateCall> started) {
-        Open one = new Open(registration, rid, engine);
+    /** Must come before the request's first byte is on its way. @return false if the registration has ended: then nothing may be sent */
+    boolean begin(Open one) {
         lock.lock();
         try {
-            if (ended.contains(registration)) {
-                return Optional.empty();
+            if (ended.contains(one.registration)) {
+                return false;
             }
-            open.computeIfAbsent(registration, r -> new HashSet<>()).add(one);
+            open.computeIfAbsent(one.registration, r -> new HashSet<>()).add(one);
+            return true;
         } finally {
             lock.unlock();
         }
-        GenerateCall call = send.start();
-        boolean cancelled;
-        lock.lock();
-        try {
-            one.call = Optional.of(call);
-            cancelled = one.cancelled;
-        } finally {
-            lock.unlock();
-        }
-        if (cancelled) {
-            call.cancel();
-        }
-        started.accept(call);
-        return Optional.of(one);
     }
 
     void returned(Open one) {
@@ -115,17 +96,7 @@ final class OpenCalls {
     /** Cancels what is still out. @return how many */
     int writeOff(RegistrationId registration) {
         List<Open> left = of(registration);
-        for (Open one : left) {
-            Optional<GenerateCall> call;
-            lock.lock();
-            try {
-                one.cancelled = true;
-                call = one.call;
-            } finally {
-                lock.unlock();
-            }
-            call.ifPresent(GenerateCall::cancel);
-        }
+        left.forEach(one -> one.call.cancel());
         return left.size();
     }
 

@@ -4,7 +4,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.furlong.wire.WireJson;
 import java.io.IOException;
 import java.net.URI;
-import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.LinkedHashMap;
@@ -55,30 +54,23 @@ final class RouterClient {
     /** Asks the router to take the engine; it does so some time later. */
     void add(URI engine, Duration deadline) throws EngineException, InterruptedException {
         byte[] body = WireJson.write(Map.of("url", engine.toString())).getBytes(StandardCharsets.UTF_8);
-        accepted(http.post(URI.create(base + "/workers"), body).await(deadline));
+        http.post(URI.create(base + "/workers"), body).await(deadline).accepted();
     }
 
     void remove(String id, Duration deadline) throws EngineException, InterruptedException {
-        accepted(http.delete(URI.create(base + "/workers/" + id)).await(deadline));
+        http.delete(URI.create(base + "/workers/" + id)).await(deadline).accepted();
     }
 
     private Optional<JsonNode> json(String path, Duration deadline) throws EngineException, InterruptedException {
-        HttpResponse<byte[]> response = http.get(URI.create(base + path)).await(deadline);
-        if (response.statusCode() == 404 || response.statusCode() == 405) {
+        HttpReply response = http.get(URI.create(base + path)).await(deadline);
+        if (response.status() == 404 || response.status() == 405) {
             return Optional.empty();
         }
-        accepted(response);
+        response.accepted();
         try {
             return Optional.of(WireJson.mapper().readTree(response.body()));
         } catch (IOException e) {
             throw new EngineException(EngineException.Kind.UNREADABLE, base + path + " answered what can't be read", e);
-        }
-    }
-
-    private void accepted(HttpResponse<byte[]> response) throws EngineException {
-        if (response.statusCode() / 100 != 2) {
-            throw EngineException.of(response.uri().toString(), response.statusCode(), new String(response.body(), StandardCharsets.UTF_8),
-                    response.headers().firstValue("X-SMG-Error-Code").isPresent());
         }
     }
 

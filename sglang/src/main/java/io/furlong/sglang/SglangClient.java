@@ -16,11 +16,7 @@ import io.furlong.wire.ServerInfo;
 import io.furlong.wire.UnloadLoraRequest;
 import io.furlong.wire.WireJson;
 import java.io.IOException;
-import java.io.InputStream;
 import java.net.URI;
-import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
@@ -35,24 +31,26 @@ public final class SglangClient {
 
     private final Http http;
     private final URI base;
+    private final URI generate;
 
     /** @param base {@code http://host:port}, without a path */
     public SglangClient(Http http, URI base) {
         this.http = http;
         this.base = URI.create(base.toString().replaceAll("/+$", ""));
+        this.generate = at("/generate");
     }
 
     public URI base() {
         return base;
     }
 
-    /** Sends a request that does not stream, and returns as soon as it is on its way. */
-    GenerateCall start(GenerateRequest request) {
-        return new GenerateCall(this, http.post(at("/generate"), bytes(request)));
+    /** A request that does not stream, not sent yet. */
+    GenerateCall call(GenerateRequest request) {
+        return new GenerateCall(this, http.post(generate, bytes(request)));
     }
 
     public GenerateResponse generate(GenerateRequest request, Duration deadline) throws EngineException, InterruptedException {
-        return start(request).await(deadline);
+        return call(request).await(deadline);
     }
 
     /**
@@ -61,20 +59,12 @@ public final class SglangClient {
      * @param deadline until the reply begins; each chunk then comes when it comes, until the stream is closed
      */
     public GenerateStream stream(GenerateRequest request, Duration deadline) throws EngineException, InterruptedException {
-        HttpResponse<InputStream> response = http.post(at("/generate"), bytes(request.streaming()), BodyHandlers.ofInputStream()).await(deadline);
-        if (response.statusCode() != 200) {
-            try (InputStream body = response.body()) {
-                throw fault(response, new String(body.readAllBytes(), StandardCharsets.UTF_8));
-            } catch (IOException e) {
-                throw Http.fault(response.uri(), e);
-            }
-        }
-        return new GenerateStream(response.uri(), response.body());
+        return new GenerateStream(generate, http.post(generate, bytes(request.streaming())).stream(deadline));
     }
 
     /** 200 says nothing about what was aborted: success is what the original call returns. */
     public void abort(AbortRequest request, Duration deadline) throws EngineException, InterruptedException {
-        ok(http.post(at("/abort_request"), bytes(request)).await(deadline));
+        http.post(at("/abort_request"), bytes(request)).await(deadline).accepted();
     }
 
     /** A refusal is an answer: {@code success} false with its message. */
@@ -117,54 +107,44 @@ public final class SglangClient {
 
     /** Returns if the server says that it can serve; on SGLang this generates a token and takes a second or more. */
     public void health(Duration deadline) throws EngineException, InterruptedException {
-        ok(http.get(at("/health")).await(deadline));
+        http.get(at("/health")).await(deadline).accepted();
     }
 
     public Loads loads(Duration deadline) throws EngineException, InterruptedException {
         return read(http.get(at("/v1/loads?include=all")).await(deadline), Loads.class);
     }
 
-    private HttpResponse<byte[]> either(String path, String older, Duration deadline) throws EngineException, InterruptedException {
-        HttpResponse<byte[]> response = http.get(at(path)).await(deadline);
-        return response.statusCode() == 404 ? http.get(at(older)).await(deadline) : response;
+    private HttpReply either(String path, String older, Duration deadline) throws EngineException, InterruptedException {
+        HttpReply response = http.get(at(path)).await(deadline);
+        return response.status() == 404 ? http.get(at(older)).await(deadline) : response;
     }
 
-    private LoraReply lora(HttpResponse<byte[]> response) throws EngineException {
-        if (response.statusCode() == 400) {
+    private LoraReply lora(HttpReply response) throws EngineException {
+        if (response.status() == 400) {
             try {
                 JsonNode body = WireJson.mapper().readTree(response.body());
                 if (body != null && body.has("success")) {
                     return WireJson.mapper().treeToValue(body, LoraReply.class);
                 }
             } catch (IOException e) {
-                throw fault(response, new String(response.body(), StandardCharsets.UTF_8));
+                throw response.fault();
             }
         }
         return read(response, LoraReply.class);
     }
 
-    <T> T read(HttpResponse<byte[]> response, Class<T> type) throws EngineException {
-        ok(response);
+    <T> T read(HttpReply response, Class<T> type) throws EngineException {
+        response.accepted();
         try {
             T value = REPLIES.forType(type).readValue(response.body());
             if (value == null) {
-                throw new EngineException(EngineException.Kind.UNREADABLE, response.statusCode(), response.uri() + " answered null");
+                throw new EngineException(EngineException.Kind.UNREADABLE, response.status(), response.uri() + " answered null");
             }
             return value;
         } catch (IOException e) {
             String why = e instanceof JsonProcessingException json ? json.getOriginalMessage() : String.valueOf(e.getMessage());
             throw new EngineException(EngineException.Kind.UNREADABLE, response.uri() + " answered what can't be read: " + why.lines().findFirst().orElse(""), e);
         }
-    }
-
-    private static void ok(HttpResponse<byte[]> response) throws EngineException {
-        if (response.statusCode() / 100 != 2) {
-            throw fault(response, new String(response.body(), StandardCharsets.UTF_8));
-        }
-    }
-
-    private static EngineException fault(HttpResponse<?> response, String body) {
-        return EngineException.of(response.uri().toString(), response.statusCode(), body, response.headers().firstValue("X-SMG-Error-Code").isPresent());
     }
 
     private URI at(String path) {

@@ -96,17 +96,14 @@ public final class SglangSampler implements Sampler {
         String rid = Rid.fresh(request.adapter());
         GenerateRequest body = GenerateRequest.ofIds(request.inputIds(), RequestCheck.params(request.sampling(), request.seed())).withLogprobs()
                 .withRid(rid).withAdapter(request.stamp().servedName()).withExtraKey(request.stamp().extraKey(request.adapter()));
+        Open open = new Open(request.stamp().registration(), rid, lease.engine, lease.client.call(body));
         Ending ending = Ending.WRITTEN_OFF;
-        Optional<Open> open = Optional.empty();
         try {
-            GenerateCall[] call = new GenerateCall[1];
-            open = wanted(request) ? calls.send(request.stamp().registration(), rid, lease.engine, () -> lease.client.start(body), c -> call[0] = c)
-                    : Optional.empty();
-            if (open.isEmpty()) {
+            if (!wanted(request) || !calls.begin(open)) {
                 ending = Ending.ABORTED_RUNNING;
                 return new Attempt.Final(unwanted(request));
             }
-            GenerateResponse response = call[0].await(least(limits.attempt(), deadline.left()));
+            GenerateResponse response = open.call.await(least(limits.attempt(), deadline.left()));
             Judged judged = judge(request, response, lease, rid);
             ending = judged.ending();
             return judged.attempt();
@@ -114,7 +111,7 @@ public final class SglangSampler implements Sampler {
             ending = Ending.of(e.kind());
             return failed(request, e, rid, lease.engine);
         } finally {
-            open.ifPresent(calls::returned);
+            calls.returned(open);
             fleet.roster().settle(lease, ending);
         }
     }
