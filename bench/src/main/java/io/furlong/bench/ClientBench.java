@@ -30,6 +30,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 final class ClientBench {
     private static final int PROMPT = 64;
     private static final int TOKENS = 256;
+    /** Requests after which the compiler has nothing more to do. */
+    private static final int WARM = 100_000;
     private static final double MICROSECONDS = 150;
     private static final double KILOBYTES = 32;
 
@@ -42,20 +44,20 @@ final class ClientBench {
 
     List<Figure> run() throws Exception {
         List<Figure> figures = new ArrayList<>();
+        at(64, WARM);
         for (int inFlight : new int[] {1, 64, 1024, 8192}) {
-            figures.addAll(at(inFlight));
+            figures.addAll(at(inFlight, Math.max(20_000, 2 * inFlight)));
         }
         return figures;
     }
 
-    private List<Figure> at(int inFlight) throws Exception {
+    private List<Figure> at(int inFlight, int total) throws Exception {
         try (ChildJvm server = new ChildJvm(PrebuiltServer.class, "-Xmx1g");
                 Http http = Http.open();
                 Fleet fleet = Fleet.direct(http, List.of(server.url()), FleetConfig.DIRECT.withPublish(FleetConfig.Publish.ELSEWHERE), Duration.ofSeconds(60));
                 ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             SglangSampler sampler = new SglangSampler(fleet, SamplerLimits.DEFAULT);
             RegistrationId registration = RegistrationId.random();
-            int total = Math.max(20_000, 2 * inFlight);
             load(sampler, registration, threads, inFlight, total);
             List<Double> rates = new ArrayList<>();
             List<Double> micros = new ArrayList<>();
