@@ -35,7 +35,8 @@ final class ChaosBench {
                     count("bad adapters that failed", report.tenants().getFirst().failed().isEmpty() ? 0 : 1).atLeast(1),
                     count("engines lost to the bad adapter", report.lostToBadAdapter()).atMost(0),
                     count("most adapters on an engine, tainted ones apart", report.mostLoadedAboveTainted()).atMost(Chaos.mostAllowed(ADAPTERS)),
-                    count("connections left open", report.connectionsLeft()).atMost(0));
+                    count("connections left open", report.connectionsLeft()).atMost(0),
+                    count("threads left at work", report.threadsLeft().size()).atMost(0));
         }
     }
 

@@ -26,6 +26,9 @@ import javax.net.ssl.SSLSocketFactory;
  * sent only while this process may act.
  */
 public final class Http implements AutoCloseable {
+    /** Name of the thread that ends exchanges past their deadline. */
+    public static final String DEADLINES = "http-deadlines";
+
     private static final Duration CONNECT = Duration.ofSeconds(5);
     /** SGLang's server closes a connection that it has heard nothing on for 5 s. */
     private static final long LONGEST_IDLE_NANOS = Duration.ofSeconds(4).toNanos();
@@ -37,7 +40,7 @@ public final class Http implements AutoCloseable {
     private final Map<Origin, Deque<Connection>> idle = new ConcurrentHashMap<>();
     /** Idle or not. */
     private final Set<Connection> open = ConcurrentHashMap.newKeySet();
-    private final ScheduledThreadPoolExecutor deadlines = new ScheduledThreadPoolExecutor(1, Thread.ofPlatform().name("http-deadlines").daemon().factory());
+    private final ScheduledThreadPoolExecutor deadlines = new ScheduledThreadPoolExecutor(1, Thread.ofPlatform().name(DEADLINES).daemon().factory());
     private volatile boolean closed;
 
     Http(Optional<String> apiKey, BooleanSupplier mayAct, SSLSocketFactory secure) {
@@ -73,6 +76,7 @@ public final class Http implements AutoCloseable {
         closed = true;
         open.forEach(this::discard);
         deadlines.shutdownNow();
+        deadlines.close();
     }
 
     /** How many connections there are, idle ones included. */

@@ -36,5 +36,6 @@ class ChaosTest {
         assertThat(report.lostToBadAdapter()).as("engines that left for the bad adapter, of %s", report.engines()).isZero();
         assertThat(report.mostLoadedAboveTainted()).isLessThanOrEqualTo(Chaos.mostAllowed(ADAPTERS));
         assertThat(report.connectionsLeft()).isZero();
+        assertThat(report.threadsLeft()).isEmpty();
     }
 }

@@ -1,5 +1,7 @@
 package io.furlong.sglang.testing;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.sun.management.HotSpotDiagnosticMXBean;
 import io.furlong.core.PublishException;
 import io.furlong.core.RegistrationId;
 import io.furlong.core.SampleRequest;
@@ -14,6 +16,10 @@ import io.furlong.sglang.Http;
 import io.furlong.sglang.ModelShape;
 import io.furlong.sglang.SamplerLimits;
 import io.furlong.sglang.SglangSampler;
+import io.furlong.wire.WireJson;
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -54,7 +60,7 @@ public final class Chaos {
      *
      * @param tenants the first is the bad one
      */
-    public record Report(List<Tenant> tenants, List<EngineView> engines, int mostLoadedAboveTainted, int faults, int connectionsLeft) {
+    public record Report(List<Tenant> tenants, List<EngineView> engines, int mostLoadedAboveTainted, int faults, int connectionsLeft, List<String> threadsLeft) {
         /** Attempts that neither came back nor were reported as lost. */
         public int unaccounted() {
             return tenants.stream().mapToInt(t -> t.dispatched() - t.trained() - t.lost().values().stream().mapToInt(Integer::intValue).sum()).sum();
@@ -133,7 +139,23 @@ public final class Chaos {
         http.close();
         int connections = awaitNoConnections();
         engines.forEach(SglangDouble::close);
-        return new Report(tenants, views, most.get(), faults, connections);
+        return new Report(tenants, views, most.get(), faults, connections, threadsOfTheClient());
+    }
+
+    /** Those still at work on the fleet, virtual ones included. */
+    private List<String> threadsOfTheClient() throws IOException {
+        Path dump = root.resolve("threads.json").toAbsolutePath();
+        ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class).dumpThreads(dump.toString(), HotSpotDiagnosticMXBean.ThreadDumpFormat.JSON);
+        List<String> left = new ArrayList<>();
+        for (JsonNode container : WireJson.mapper().readTree(Files.readAllBytes(dump)).path("threadDump").path("threadContainers")) {
+            for (JsonNode thread : container.path("threads")) {
+                String stack = thread.path("stack").toString().replace("io.furlong.sglang.testing.", "");
+                if (stack.contains("io.furlong.sglang.") && thread.path("tid").asLong() != Thread.currentThread().threadId() || thread.path("name").asText().equals(Http.DEADLINES)) {
+                    left.add(thread.toString());
+                }
+            }
+        }
+        return left;
     }
 
     private int awaitNoConnections() throws InterruptedException {
@@ -148,6 +170,7 @@ public final class Chaos {
 
     private Tenant tenant(String name, double effect, FleetPublisher publisher, SglangSampler sampler, ExecutorService threads) throws Exception {
         RegistrationId registration = RegistrationId.random();
+        Path mine = Files.createDirectories(root.resolve(name));
         Map<SamplerException.Kind, Integer> lost = new EnumMap<>(SamplerException.Kind.class);
         int dispatched = 0;
         int trained = 0;
@@ -158,7 +181,7 @@ public final class Chaos {
         TestArtifact inForce = null;
         TestArtifact before = null;
         for (long version = 1; over.getCount() > 0 && failed.isEmpty(); version++) {
-            TestArtifact next = TestArtifact.make(root, name, registration, version, version == 1 && !Double.isNaN(effect) ? 0 : effect);
+            TestArtifact next = TestArtifact.make(mine, name, registration, version, version == 1 && !Double.isNaN(effect) ? 0 : effect);
             failed = publish(publisher, next);
             if (!failed.isEmpty() || over.getCount() == 0) {
                 break;
